@@ -91,7 +91,7 @@ export const gatewayWireBugs: ReadonlyArray<Bug> = [
     edits: [
       {
         file: "src/domain/PollSchedule.ts",
-        text: "!isTerminal(transaction) && !transaction.needsReview && now - transaction.createdAt >= POLLED_FOR_MS",
+        text: "!isTerminal(transaction) && !transaction.needsReview && now >= reviewedAt(transaction)",
         instead: "!isTerminal(transaction) && !transaction.needsReview && now - transaction.createdAt < 0"
       }
     ]

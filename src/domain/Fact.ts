@@ -96,13 +96,14 @@ export const Fact = Schema.TaggedUnion({
   },
   /**
    * Asked, and still under way. `isUnfinished`: the payer has not done their part, and still may; nothing moved until then. `isDoubted`: the provider says
-   * that it failed, which is believed when it says so once more.
+   * that it failed, which is believed when it says so once more. `payableUntil`: its payer may pay it until then, and nobody can end it before.
    */
   StillPending: {
     providerReference,
     receipt,
     isUnfinished: Schema.optionalKey(Schema.Literal(true)),
     isDoubted: Schema.optionalKey(Schema.Literal(true)),
+    payableUntil: Schema.optionalKey(Instant),
     note
   },
   /**

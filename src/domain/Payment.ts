@@ -151,6 +151,8 @@ export const Collection = Schema.Struct({
   nextAction: Schema.NullOr(NextAction),
   /** A code of it was called wrong: what failed by its reference may be that attempt. Absent where none was. */
   wrongCode: Schema.optionalKey(Schema.Literal(true)),
+  /** Until when its payer may pay it, where nobody can end it before; absent where its window is all the time there is. */
+  payableUntil: Schema.optionalKey(Instant),
   lateSuccess: Schema.Boolean,
   reversed: Schema.NullOr(Returned)
 })

@@ -7,8 +7,14 @@ import type { Transaction } from "./Transaction.ts"
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
 
-/** An open transaction is polled until it is this old; then a person reviews it. */
+/** An open transaction is polled until it is this old, or longer where its payer may still pay it; then a person reviews it. */
 export const POLLED_FOR_MS = 24 * HOUR
+
+/**
+ * A charge that its payer may pay until then is polled for so long after it: the polls that find it left behind may be turned away, or meet an
+ * outage of its provider.
+ */
+export const POLLED_AFTER_PAYABLE_MS = 12 * HOUR
 
 /** So long after a failure that is to be looked at once more a second answer is another one. */
 export const SECOND_LOOK_MS = MINUTE
@@ -37,7 +43,7 @@ const afterExpiry = [HOUR, 6 * HOUR, 24 * HOUR, 72 * HOUR]
  */
 export const nextPoll = (transaction: Transaction, schedule: PollSchedule, now: Instant, isListed = false): Instant | null => {
   if (isTerminal(transaction)) return latePoll(transaction, isListed)
-  if (now - transaction.createdAt >= POLLED_FOR_MS) return null
+  if (now >= reviewedAt(transaction)) return null
   const again = (transaction.doubtedSince ?? now) + SECOND_LOOK_MS
   const scheduled = transaction.createdAt + openAge(schedule.open, now - transaction.createdAt)
   // Nothing is learnt of it before: whatever is due sooner is too early.
@@ -50,7 +56,14 @@ export const nextPoll = (transaction: Transaction, schedule: PollSchedule, now: 
 
 /** Polled to the end of the schedule without an outcome: a person has to review it. */
 export const isOverdue = (transaction: Transaction, now: Instant): boolean =>
-  !isTerminal(transaction) && !transaction.needsReview && now - transaction.createdAt >= POLLED_FOR_MS
+  !isTerminal(transaction) && !transaction.needsReview && now >= reviewedAt(transaction)
+
+/** The end of the polls of an open transaction. */
+const reviewedAt = (transaction: Transaction): Instant => {
+  const aDayOld = transaction.createdAt + POLLED_FOR_MS
+  const payableUntil = transaction.kind === "collection" ? transaction.payableUntil : undefined
+  return payableUntil === undefined ? aDayOld : Math.max(aDayOld, payableUntil + POLLED_AFTER_PAYABLE_MS)
+}
 
 const latePoll = (transaction: Transaction, isListed: boolean): Instant | null => {
   const since = transaction.completedAt ?? transaction.updatedAt

@@ -102,9 +102,15 @@ const endsDoubt = (before: Transaction, fact: Fact): boolean => {
   return fact._tag !== "Unknown" && fact._tag !== "NotFound"
 }
 
+/** Until when the payer of an open charge may still pay it, as its provider says. */
+const payable = (next: Transaction, fact: Fact): Transaction =>
+  next.kind === "collection" && !isTerminal(next) && fact._tag === "StillPending" && fact.payableUntil !== undefined
+    ? { ...next, payableUntil: fact.payableUntil }
+    : next
+
 /** Counts the poll, and how often in a row the provider knew nothing. Each poll counts once, whatever becomes of its answer. */
 export const countPoll = (before: Transaction, after: Transaction, fact: Fact, poll: StatusPoll | null): Transaction => {
-  const next = doubt(before, after, fact, poll)
+  const next = payable(doubt(before, after, fact, poll), fact)
   // Both start again when the status or the provider changes.
   if (next.status !== before.status || next.provider !== before.provider) return next
   const one = poll !== null && isNext(before, poll) ? 1 : 0

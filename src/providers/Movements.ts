@@ -107,17 +107,24 @@ export const lookingBy =
     Effect.map(client({ operation, method: "GET", path: path(order) }, until), (response) => found(response, order))
 
 /**
- * A lookup of charges at a provider that ends none of them for us: what its payer left unfinished is pending, and no more, for as long as it may still be
- * paid there.
+ * A lookup of charges at a provider that ends none of them for us. What its payer left unfinished is pending, and no more, for as long as it may
+ * still be paid there. So is what the provider took and does not find: some know of a charge only once its payer was on the page.
  */
 export const payableFor =
   (lifeMs: (order: StatusQuery) => number, look: Movement<never, never>["look"]): Movement<never, never>["look"] =>
   (order, until) =>
     Effect.zipWith(look(order, until), Clock.currentTimeMillis, ({ alarm, fact }, now) => {
-      if (fact._tag !== "StillPending" || now - order.sentAt >= lifeMs(order)) return { alarm, fact }
-      const { isUnfinished: _unfinished, ...pending } = fact
-      return { alarm, fact: pending }
+      const payableUntil = order.sentAt + lifeMs(order)
+      return { alarm, fact: now < payableUntil ? stillPayable(fact, order, payableUntil) : fact }
     })
+
+const stillPayable = (fact: StatusOutcome, { providerReference }: StatusQuery, payableUntil: number): StatusOutcome => {
+  if (fact._tag === "NotFound" && providerReference !== null)
+    return { _tag: "StillPending", providerReference, payableUntil, note: `${fact.note}, and its payer may still pay it` }
+  if (fact._tag !== "StillPending") return fact
+  const { isUnfinished: _unfinished, ...pending } = fact
+  return { ...pending, payableUntil }
+}
 
 interface Understood<A, F> {
   /** Where the answer's status refuses it. */

@@ -1,7 +1,9 @@
+import * as fc from "fast-check"
 import { describe, expect, it } from "vitest"
 import { minor } from "../../src/domain/Money.ts"
 import type { Collection } from "../../src/domain/Payment.ts"
-import { isOverdue, nextPoll, POLLED_FOR_MS } from "../../src/domain/PollSchedule.ts"
+import { isOverdue, nextPoll, POLLED_AFTER_PAYABLE_MS, POLLED_FOR_MS } from "../../src/domain/PollSchedule.ts"
+import { countPoll, provenFact } from "../../src/domain/StatusPoll.ts"
 import type { Transaction } from "../../src/domain/Transaction.ts"
 import { cases } from "../support/ReviewCases.ts"
 import { collection, NOON, payout } from "../support/SampleTransactions.ts"
@@ -136,5 +138,67 @@ describe("a transaction goes to a person", () => {
     expect(goes(collection({ status: "requires_action" }), DAY)).toBe(true)
     expect(goes(payout({ needsReview: true }), DAY)).toBe(false)
     expect(goes(payout({ status: "successful" }), DAY)).toBe(false)
+  })
+})
+
+describe("a charge that its payer may pay for a day", () => {
+  const payableUntil = NOON + DAY
+  const polledAt = (at: number) => ({
+    provider: "eversend",
+    actor: "reconciler" as const,
+    polledAt: at,
+    leaps: [],
+    begunAt: NOON,
+    pollCount: 0,
+    version: 1,
+    isDocumented: true,
+    isListed: false,
+    graceMs: 0,
+    notFoundAtLeast: 3
+  })
+  /** What its provider says of one that its payer left. */
+  const left = (at: number) => {
+    const unfinished = { _tag: "StillPending", providerReference: "P1", note: "cancelled" } as const
+    return at < payableUntil ? { ...unfinished, payableUntil } : { ...unfinished, isUnfinished: true as const }
+  }
+
+  it("is polled twelve hours beyond it, and only then goes to a person", () => {
+    const charge = collection({ payableUntil })
+    expect(POLLED_AFTER_PAYABLE_MS).toBe(12 * HOUR)
+    expect([after(charge, DAY), after(charge, 35 * HOUR), after(charge, 36 * HOUR)]).toStrictEqual([25 * HOUR, 36 * HOUR, null])
+    expect([isOverdue(charge, NOON + 36 * HOUR - 1), isOverdue(charge, NOON + 36 * HOUR)]).toStrictEqual([false, true])
+    const prompt = collection({ payableUntil: NOON + 3 * MINUTE })
+    expect([isOverdue(prompt, NOON + DAY - 1), isOverdue(prompt, NOON + DAY), after(prompt, DAY)]).toStrictEqual([
+      false,
+      true,
+      null
+    ])
+  })
+
+  it("is heard of where its provider says until when, and keeps that while nothing is learnt", () => {
+    const at = NOON + HOUR
+    const heard = countPoll(collection(), collection(), left(at), polledAt(at))
+    expect(heard).toMatchObject({ payableUntil })
+    const silence = { _tag: "Unknown", reason: "timeout", note: "" } as const
+    expect(countPoll(heard, heard, silence, polledAt(at))).toMatchObject({ payableUntil })
+    const ended = collection({ status: "expired", completedAt: NOON })
+    expect(countPoll(ended, ended, left(at), polledAt(at))).not.toHaveProperty("payableUntil")
+  })
+
+  it("expires whatever outage its provider has when that is over, and nobody reviews it", () => {
+    fc.assert(
+      fc.property(fc.integer({ min: HOUR, max: 30 * HOUR }), fc.integer({ min: 0, max: 11 * HOUR - 1 }), (from, lengthMs) => {
+        let record: Transaction = collection()
+        for (let at: number | null = NOON + 15 * SECOND; at !== null; at = nextPoll(record, schedule, at)) {
+          const isOut = at >= NOON + from && at < NOON + from + lengthMs
+          const fact = isOut ? ({ _tag: "Unknown", reason: "timeout", note: "" } as const) : left(at)
+          const proven = provenFact(record, fact, polledAt(at))
+          if (proven._tag === "Expired") return at >= payableUntil
+          record = countPoll(record, record, proven, polledAt(at))
+          expect(isOverdue(record, at)).toBe(false)
+        }
+        return false
+      })
+    )
   })
 })

@@ -46,9 +46,29 @@ describe("a charge that its payer left, where nothing can end it,", () => {
       const now = yield* Clock.currentTimeMillis
       const ask = yield* askOrder(way, reference)
       const young = yield* fetchStatus({ ...ask, sentAt: now - lifeMs + 1_000, isOver: true })
-      expect(young).toMatchObject({ _tag: "StillPending" })
+      expect(young).toMatchObject({ _tag: "StillPending", payableUntil: now + 1_000 })
       expect(young).not.toHaveProperty("isUnfinished")
-      expect(yield* fetchStatus({ ...ask, sentAt: now - lifeMs, isOver: true })).toMatchObject({ isUnfinished: true })
+      const old = yield* fetchStatus({ ...ask, sentAt: now - lifeMs, isOver: true })
+      expect(old).toMatchObject({ isUnfinished: true })
+      expect(old).not.toHaveProperty("payableUntil")
+    })
+  )
+
+  it.effect("is not known where its page was not visited yet, and is open as long", () =>
+    Effect.gen(function* () {
+      const reference = newReference()
+      const unknown = answer(404, { status: "error", message: "No transaction was found for this id", data: null })
+      const { baseUrl } = yield* stub({ "GET /transactions/verify_by_reference": [unknown, unknown, unknown] })
+      const settings = { ...own, baseUrl, webhookSecretHash: Redacted.make("hash"), sender: null }
+      const { fetchStatus } = collectionsOf(yield* flutterwave(settings, "live"))
+      const now = yield* Clock.currentTimeMillis
+      const ask = { ...(yield* askOrder(uganda, reference, reference)), isOver: true } as const
+      const young = yield* fetchStatus({ ...ask, sentAt: now - 24 * HOUR + 1_000 })
+      expect(young).toMatchObject({ _tag: "StillPending", providerReference: reference, payableUntil: now + 1_000 })
+      expect(young).not.toHaveProperty("isUnfinished")
+      expect(yield* fetchStatus({ ...ask, sentAt: now - 24 * HOUR })).toMatchObject({ _tag: "NotFound" })
+      // Where the answer to it was lost its payer was never sent to the page.
+      expect(yield* fetchStatus({ ...ask, sentAt: now, providerReference: null })).toMatchObject({ _tag: "NotFound" })
     })
   )
 })

@@ -27,6 +27,14 @@ describe("a record that was polled to the end of the schedule", () => {
     })
   )
 
+  it.effect("is polled on where its payer could pay it until now: an outage at that moment sends nothing to a person", () =>
+    Effect.gen(function* () {
+      const charge = collection({ payableUntil: OLD })
+      const { next, nextPollAt } = yield* written(charge, { fact: said.Unknown }, OLD)
+      expect([next.needsReview, nextPollAt]).toStrictEqual([false, OLD + 3_600_000])
+    })
+  )
+
   it.effect("goes there once, and not a moment earlier", () =>
     Effect.gen(function* () {
       expect((yield* written(payout(), { fact: said.Unknown }, OLD - 1)).next).toStrictEqual(payout())
