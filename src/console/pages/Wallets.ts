@@ -1,7 +1,13 @@
 import { Effect } from "effect"
 import { type ComponentChild, h } from "preact"
 import { GatewayStatus } from "../../services/ports/GatewayStatus.ts"
-import { type AccountWallets, type Coverage, coverageOf, WalletBalances } from "../../services/reference/WalletBalances.ts"
+import {
+  type AccountWallets,
+  accountName,
+  type Coverage,
+  coverageOf,
+  WalletBalances
+} from "../../services/reference/WalletBalances.ts"
 import { badge, money, section, table, time } from "../Elements.ts"
 import type { Room } from "../Handler.ts"
 import { page } from "../Route.ts"
@@ -19,13 +25,13 @@ export const makeWallets = Effect.gen(function* () {
         h(
           "p",
           { class: "soft" },
-          "A float is a promise to its tenant, and a wallet is the money that pays it. An account that did not answer is in no sum, and neither is money at a bank. Floats are as of ",
+          "A float is a promise to its tenant, and a wallet is the money that pays it. An account that did not answer is in no sum, and neither is money at a bank. An account before is perhaps another client of the same wallet: what it names stands beside, and is in no sum. Floats are as of ",
           time(at),
           "."
         ),
         table(
           "By mode and currency, of all providers and all tenants",
-          ["Mode", "Currency", "In wallets", "In floats", "Difference", "Without"],
+          ["Mode", "Currency", "In wallets", "In floats", "Difference", "Accounts before", "Without"],
           coverageOf(accounts, floats).map(coverageRow)
         )
       ),
@@ -47,18 +53,22 @@ export const makeWallets = Effect.gen(function* () {
   } satisfies Room
 })
 
-const coverageRow = ({ currency, floats, mode, wallets, without }: Coverage): ReadonlyArray<ComponentChild> => [
-  mode,
-  currency,
-  wallets === null ? "unknown" : money(wallets, currency),
-  money(floats, currency),
-  wallets === null
-    ? "unknown"
-    : wallets < floats
-      ? [money(wallets - floats, currency), " ", badge(without.length === 0 ? "less than the floats" : "perhaps less", "wait")]
-      : money(wallets - floats, currency),
-  without.join(", ")
-]
+const coverageRow = ({ before, currency, floats, mode, wallets, without }: Coverage): ReadonlyArray<ComponentChild> => {
+  const isSurelyLess = without.length === 0 && (wallets ?? 0n) + (before ?? 0n) < floats
+  return [
+    mode,
+    currency,
+    wallets === null ? "unknown" : money(wallets, currency),
+    money(floats, currency),
+    wallets === null
+      ? "unknown"
+      : wallets < floats
+        ? [money(wallets - floats, currency), " ", badge(isSurelyLess ? "less than the floats" : "perhaps less", "wait")]
+        : money(wallets - floats, currency),
+    before === null ? "" : [money(before, currency), " perhaps the same wallets"],
+    without.join(", ")
+  ]
+}
 
 const accountRows = ({
   asOf,
@@ -67,7 +77,7 @@ const accountRows = ({
   provider,
   wallets
 }: AccountWallets): ReadonlyArray<ReadonlyArray<ComponentChild>> => {
-  const name = isPrevious ? `${provider}, the account before` : provider
+  const name = accountName({ isPrevious, provider })
   if (wallets === "unnamed") return [[name, mode, "names no balances", "", ""]]
   if (wallets === "unknown") return [[name, mode, badge("unknown: it did not answer", "bad"), "", time(asOf)]]
   if (wallets.length === 0) return [[name, mode, "has no wallet in a currency that is used here", "", time(asOf)]]

@@ -28,13 +28,21 @@ export interface AccountWallets {
 export interface Coverage {
   readonly mode: Mode
   readonly currency: Currency
-  /** The sum of those that are known; null where none is. */
+  /** The sum of those of current accounts that are known; null where none is. */
   readonly wallets: bigint | null
+  /**
+   * The sum of those of accounts before, null where none is known. It is in no other sum: a new client of the same wallet has another name here,
+   * so that these are perhaps the same wallets.
+   */
+  readonly before: bigint | null
   /** The sum that tenants can spend, with the sum reserved for payouts under way. */
   readonly floats: bigint
-  /** The providers with an account of this mode whose wallets are unknown: what they hold is in no sum. */
+  /** The accounts of this mode whose wallets are unknown: what they hold is in no sum. */
   readonly without: ReadonlyArray<string>
 }
+
+export const accountName = ({ isPrevious, provider }: Pick<AccountWallets, "isPrevious" | "provider">): string =>
+  isPrevious ? `${provider}, the account before` : provider
 
 /** The wallets of every account, asked live for operators, and not of one tenant (`Reference.balances`). */
 export class WalletBalances extends Context.Service<
@@ -87,21 +95,24 @@ export const coverageOf = (
   accounts: ReadonlyArray<AccountWallets>,
   floats: ReadonlyArray<Pick<FloatTotal, "mode" | "currency" | "available" | "reserved">>
 ): ReadonlyArray<Coverage> => {
-  const named = accounts.flatMap(({ mode, wallets }) =>
-    typeof wallets === "string" ? [] : wallets.map((wallet) => ({ ...wallet, mode }))
+  const named = accounts.flatMap(({ isPrevious, mode, wallets }) =>
+    typeof wallets === "string" ? [] : wallets.map((wallet) => ({ ...wallet, mode, isPrevious }))
   )
   const places = new Map([...named, ...floats].map(({ currency, mode }) => [`${mode} ${currency}`, { currency, mode }]))
   return [...places.values()]
     .map(({ currency, mode }): Coverage => {
       const isHere = (one: { readonly currency: Currency; readonly mode: Mode }) => one.currency === currency && one.mode === mode
       const known = named.filter(isHere)
+      const sumOf = (wallets: typeof known) =>
+        wallets.length === 0 ? null : wallets.reduce((sum, { available }) => sum + available, 0n)
       return {
         mode,
         currency,
-        wallets: known.length === 0 ? null : known.reduce((sum, { available }) => sum + available, 0n),
+        wallets: sumOf(known.filter(({ isPrevious }) => !isPrevious)),
+        before: sumOf(known.filter(({ isPrevious }) => isPrevious)),
         floats: floats.filter(isHere).reduce((sum, { available, reserved }) => sum + available + reserved, 0n),
         without: [
-          ...new Set(accounts.flatMap((one) => (one.mode === mode && typeof one.wallets === "string" ? [one.provider] : [])))
+          ...new Set(accounts.flatMap((one) => (one.mode === mode && typeof one.wallets === "string" ? [accountName(one)] : [])))
         ]
       }
     })

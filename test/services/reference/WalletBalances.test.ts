@@ -36,10 +36,22 @@ it("sums the wallets of all providers against the floats of all tenants, and say
     account("one", "test", [wallet("UGX", 9n)])
   ]
   expect(coverageOf(accounts, [float("live", "UGX", 900n, 300n), float("live", "GHS", 1n)])).toStrictEqual([
-    { mode: "live", currency: "GHS", wallets: null, floats: 1n, without: ["three"] },
-    { mode: "live", currency: "KES", wallets: 5n, floats: 0n, without: ["three"] },
-    { mode: "live", currency: "UGX", wallets: 1_100n, floats: 1_200n, without: ["three"] },
-    { mode: "test", currency: "UGX", wallets: 9n, floats: 0n, without: [] }
+    { mode: "live", currency: "GHS", wallets: null, before: null, floats: 1n, without: ["three"] },
+    { mode: "live", currency: "KES", wallets: 5n, before: null, floats: 0n, without: ["three"] },
+    { mode: "live", currency: "UGX", wallets: 1_100n, before: null, floats: 1_200n, without: ["three"] },
+    { mode: "test", currency: "UGX", wallets: 9n, before: null, floats: 0n, without: [] }
+  ])
+})
+
+it("counts no wallet twice where the account before is another client of it", () => {
+  const wallets = [wallet("UGX", 500n)]
+  const accounts = [
+    account("mtn", "live", wallets),
+    { ...account("mtn", "live", wallets), isPrevious: true },
+    { ...account("wave", "live", "unknown"), isPrevious: true }
+  ]
+  expect(coverageOf(accounts, [float("live", "UGX", 900n)])).toStrictEqual([
+    { mode: "live", currency: "UGX", wallets: 500n, before: 500n, floats: 900n, without: ["wave, the account before"] }
   ])
 })
 
