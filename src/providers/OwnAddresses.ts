@@ -66,10 +66,8 @@ export const ownAddresses = <Kind extends string>({ account, base, kinds, memory
     owned: Effect.fnUntraced(function* (kind: Kind, id: string, owner: string): Effect.fn.Return<boolean> {
       const name = nameOf(kind, id)
       const until = (yield* Clock.currentTimeMillis) + kinds[kind]
-      if (yield* memory.claim(name, until)) {
-        yield* memory.put(name, Redacted.make(JSON.stringify(owner)), until)
-        return true
-      }
+      // Its owner in the same write: a subject that somebody has, and nobody knows who, would be lost to whose it is.
+      if (yield* memory.claim(name, until, Redacted.make(JSON.stringify(owner)))) return true
       return Option.contains(read(yield* memory.get(name)), owner)
     }),
     /** The JSON that came, and stays. */

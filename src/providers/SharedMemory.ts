@@ -18,9 +18,9 @@ export const processMemory = (): SharedMemory => {
     put: (name, value, until) => Effect.sync(() => void kept.set(name, { value, until })),
     get: valueOf,
     take: (name) => Effect.tap(valueOf(name), () => Effect.sync(() => kept.delete(name))),
-    claim: (name, until) =>
+    claim: (name, until, value) =>
       Effect.map(read(name), (found) => {
-        if (found === undefined) kept.set(name, { value: null, until })
+        if (found === undefined) kept.set(name, { value: value ?? null, until })
         return found === undefined
       })
   }

@@ -6,7 +6,7 @@ import { Vault } from "../../services/ports/Vault.ts"
 import { rowsOf } from "../connection/Rows.ts"
 
 const purposeOf = (name: string): string => `provider_memory ${name}`
-/** A claim has no value. */
+/** Of a claim without a value. */
 const NOTHING = new Uint8Array()
 
 const sealedRows = rowsOf(Schema.Struct({ sealed: Schema.Uint8Array }))
@@ -50,9 +50,10 @@ export const ProviderMemoryPg = Layer.effect(
       )
     })
 
-    const claim: ProviderMemory["Service"]["claim"] = Effect.fn("ProviderMemory.claim")(function* (name, until) {
+    const claim: ProviderMemory["Service"]["claim"] = Effect.fn("ProviderMemory.claim")(function* (name, until, value) {
+      const sealed = value === undefined ? NOTHING : yield* vault.seal(purposeOf(name), value)
       const rows =
-        yield* claimed(sql`INSERT INTO provider_memory (name, sealed, until) VALUES (${name}, ${NOTHING}, ${iso(until)}::timestamptz)
+        yield* claimed(sql`INSERT INTO provider_memory (name, sealed, until) VALUES (${name}, ${sealed}, ${iso(until)}::timestamptz)
         ON CONFLICT (name) DO UPDATE SET sealed = EXCLUDED.sealed, until = EXCLUDED.until
         WHERE provider_memory.until <= ${yield* now}::timestamptz RETURNING name`)
       return rows.length > 0

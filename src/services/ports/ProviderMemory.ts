@@ -15,8 +15,8 @@ export class ProviderMemory extends Context.Service<
     readonly get: (name: string) => Effect.Effect<Option.Option<Redacted.Redacted>>
     /** The same, and it is gone with that: of several callers one gets it. */
     readonly take: (name: string) => Effect.Effect<Option.Option<Redacted.Redacted>>
-    /** True for one caller until then, or until it takes the name. */
-    readonly claim: (name: string, until: Instant) => Effect.Effect<boolean>
+    /** True for one caller until then, or until it takes the name. The value, where one is given, is kept with the claim, by the same write. */
+    readonly claim: (name: string, until: Instant, value?: Redacted.Redacted) => Effect.Effect<boolean>
     /** Removes at most `limit` that ended before `before`, and answers how many. */
     readonly prune: (before: Instant, limit: number) => Effect.Effect<number>
   }

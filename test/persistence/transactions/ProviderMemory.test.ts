@@ -53,4 +53,24 @@ describe("what the adapters of all nodes share", () => {
       expect(yield* one.claim("lease", now + MINUTE)).toBe(true)
     })
   )
+
+  it.live("is claimed together with its value, which those who come later read, and do not change", () =>
+    Effect.gen(function* () {
+      const { now, one, other, sql } = yield* nodes
+      const owners = ["first", "second"]
+      const claims = yield* Effect.all(
+        [one, other].map((node, at) => node.claim("a receipt", now + MINUTE, Redacted.make(owners[at] ?? ""))),
+        { concurrency: "unbounded" }
+      )
+      const owner = owners[claims.indexOf(true)]
+      expect(claims.filter((isHeld) => isHeld)).toHaveLength(1)
+      expect([text(yield* one.get("a receipt")), text(yield* other.get("a receipt"))]).toEqual([
+        Option.some(owner),
+        Option.some(owner)
+      ])
+      const [row] =
+        yield* sql`SELECT position(${owner}::text::bytea in sealed) AS at FROM provider_memory WHERE name = 'a receipt'`
+      expect(row).toEqual({ at: 0 })
+    })
+  )
 })

@@ -1,9 +1,11 @@
 import { expect } from "@effect/vitest"
-import { Effect, Option } from "effect"
+import { Effect, Option, Redacted } from "effect"
 import { minor } from "../../../src/domain/Money.ts"
-import { processMemory } from "../../../src/providers/SharedMemory.ts"
+import { processMemory, type SharedMemory } from "../../../src/providers/SharedMemory.ts"
 import type { Adapter, RawCallback } from "../../../src/services/ports/Provider.ts"
-import { answer, type Behaviour, type Seen, stub } from "../ProviderStub.ts"
+import { collectionsOf } from "../contract/Fixture.ts"
+import { askOrder, chargeOrder } from "../contract/Orders.ts"
+import { answer, type Behaviour, reset, type Seen, stub } from "../ProviderStub.ts"
 import { kenya, open, settings } from "./Orders.ts"
 
 // Answers and callbacks are those of Safaricom's documents, as they stand there.
@@ -67,6 +69,19 @@ export const take = Effect.fnUntraced(function* ({ callbacks }: Adapter, came: R
   return Option.getOrNull(hint)
 })
 
+/** The same memory, and the names that are written there from now on. */
+export const watching = (memory: SharedMemory): { readonly put: Array<string>; readonly shared: SharedMemory } => {
+  const put: Array<string> = []
+  const noting =
+    <A extends ReadonlyArray<unknown>, B>(write: (name: string, ...rest: A) => Effect.Effect<B>) =>
+    (name: string, ...rest: A) =>
+      Effect.andThen(
+        Effect.sync(() => put.push(name)),
+        write(name, ...rest)
+      )
+  return { put, shared: { ...memory, put: noting(memory.put), claim: noting(memory.claim) } }
+}
+
 /** A node before a stub of Safaricom; a question is answered, where `says` is given, before its acknowledgement arrives. */
 export const given = Effect.fnUntraced(function* (
   behaviours: Readonly<Record<string, ReadonlyArray<Behaviour>>>,
@@ -85,4 +100,34 @@ export const given = Effect.fnUntraced(function* (
   const server = yield* stub({ ...TOKEN, [STATUS]: [asking], ...behaviours })
   const node: Adapter = yield* open(settings(server.baseUrl, { timeoutMs: 500, ...change }), memory)
   return { memory, node, server, again: open(settings(server.baseUrl), memory) }
+})
+
+/** Before the time of every payment here. */
+const BEFORE = Date.UTC(2026, 10, 28, 11, 23, 50)
+
+export const confirmation = (bill: unknown, { receipt = "TKS41Q7ZPD", shortcode = "605512" } = {}) =>
+  `{"TransactionType":"Pay Bill","TransID":"${receipt}","TransTime":"20261128142355","TransAmount":"125.00","BusinessShortCode":"${shortcode}","BillRefNumber":"${bill}","InvoiceNumber":"","OrgAccountBalance":"61340.00","ThirdPartyTransID":"","MSISDN":"2547*****233","FirstName":"ADA"}`
+/** The answer to a question about a payment to the paybill. */
+export const payment = (amount = "125.00", payer = "254711001234 - ADA K", receipt = "TKS41Q7ZPD") =>
+  status("Completed", amount)
+    .replace("TKS532NMUA", receipt)
+    .replace("254711001234 - ADA K", "605512 - Shop")
+    .replace("3004411 - Shop", payer)
+
+/** Charges whose answers are lost, and where a paybill's confirmations go. */
+export const billed = Effect.fnUntraced(function* (says: ReadonlyArray<string>, behaviours = {}, pulls = false) {
+  const bench = yield* given({ [CHARGE]: [reset], ...behaviours }, says, { pulls })
+  const address = bench.node.callbacks.registration?.addresses["ConfirmationURL"]
+  const confirm = (body: string) => take(bench.node, callback(address, body))
+  const charge = Effect.fnUntraced(function* () {
+    const order = chargeOrder(charged, "1234")
+    yield* collectionsOf(bench.node).charge(order)
+    return { ...(yield* askOrder(charged, order.reference)), party: Redacted.make("••••1234"), sentAt: BEFORE }
+  })
+  const confirmed = Effect.fnUntraced(function* () {
+    const question = yield* charge()
+    yield* confirm(confirmation(bodyOf(bench.server.seen, CHARGE)["AccountReference"]))
+    return question
+  })
+  return { ...bench, address, charge, confirm, confirmed, fetchStatus: collectionsOf(bench.node).fetchStatus }
 })

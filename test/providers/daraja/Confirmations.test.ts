@@ -3,60 +3,34 @@ import { Effect, Redacted } from "effect"
 import { describe } from "vitest"
 import type { Reference } from "../../../src/domain/Ids.ts"
 import { accountReferenceOf } from "../../../src/providers/daraja/Wire.ts"
-import { collectionsOf } from "../contract/Fixture.ts"
 import { askOrder, chargeOrder } from "../contract/Orders.ts"
 import { answer, type Behaviour, reset } from "../ProviderStub.ts"
 import {
   ASK,
   asked,
+  billed,
   bodyOf,
   CHARGE,
   callback,
   charged,
+  confirmation,
   error,
   given,
   ID,
   PULL,
   paidPrompt,
+  payment,
   REGISTER,
   STATUS,
-  status,
   take,
-  taken
+  taken,
+  watching
 } from "./Bench.ts"
 import { open, settings } from "./Orders.ts"
 
 /** The payer's number is 254711001234, and this is somebody else's with the same end. */
 const OTHER = "254722001234"
-const BEFORE = Date.UTC(2026, 10, 28, 11, 23, 50)
 const HOOK = "https://pay.example.ke/webhooks/daraja/KEY"
-
-const confirmation = (bill: unknown, { receipt = "TKS41Q7ZPD", shortcode = "605512" } = {}) =>
-  `{"TransactionType":"Pay Bill","TransID":"${receipt}","TransTime":"20261128142355","TransAmount":"125.00","BusinessShortCode":"${shortcode}","BillRefNumber":"${bill}","InvoiceNumber":"","OrgAccountBalance":"61340.00","ThirdPartyTransID":"","MSISDN":"2547*****233","FirstName":"ADA"}`
-/** The answer to a question about a payment to the paybill. */
-const payment = (amount = "125.00", payer = "254711001234 - ADA K") =>
-  status("Completed", amount)
-    .replace("TKS532NMUA", "TKS41Q7ZPD")
-    .replace("254711001234 - ADA K", "605512 - Shop")
-    .replace("3004411 - Shop", payer)
-
-/** Charges whose answers are lost, and where a paybill's confirmations go. */
-const billed = Effect.fnUntraced(function* (says: ReadonlyArray<string>, behaviours = {}, pulls = false) {
-  const bench = yield* given({ [CHARGE]: [reset], ...behaviours }, says, { pulls })
-  const address = bench.node.callbacks.registration?.addresses["ConfirmationURL"]
-  const confirm = (body: string) => take(bench.node, callback(address, body))
-  const charge = Effect.fnUntraced(function* () {
-    const order = chargeOrder(charged, "1234")
-    yield* collectionsOf(bench.node).charge(order)
-    return { ...(yield* askOrder(charged, order.reference)), party: Redacted.make("••••1234"), sentAt: BEFORE }
-  })
-  const confirmed = Effect.fnUntraced(function* () {
-    const question = yield* charge()
-    yield* confirm(confirmation(bodyOf(bench.server.seen, CHARGE)["AccountReference"]))
-    return question
-  })
-  return { ...bench, address, charge, confirm, confirmed, fetchStatus: collectionsOf(bench.node).fetchStatus }
-})
 
 describe("a prompt, by the confirmations of its paybill,", () => {
   it.live("whose answer is lost is found by the paybill's confirmation, and only once its receipt was asked for", () =>
@@ -156,15 +130,8 @@ describe("a prompt, by the confirmations of its paybill,", () => {
     (bill) =>
       Effect.gen(function* () {
         const { address, memory } = yield* billed([])
-        const put: Array<string> = []
-        const watched = yield* open(settings("http://127.0.0.1:9"), {
-          ...memory,
-          put: (name, ...rest) =>
-            Effect.andThen(
-              Effect.sync(() => put.push(name)),
-              memory.put(name, ...rest)
-            )
-        })
+        const { put, shared } = watching(memory)
+        const watched = yield* open(settings("http://127.0.0.1:9"), shared)
         expect(yield* take(watched, callback(address, confirmation(bill)))).toBeNull()
         expect(yield* take(watched, callback(address, confirmation("K7Q2M9XZ41AB", { shortcode: "700700" })))).toBeNull()
         expect(put).toEqual([])
@@ -309,15 +276,8 @@ describe("the addresses of a paybill's confirmations", () => {
   it.effect("take a validation that comes all the same, and keep nothing of it", () =>
     Effect.gen(function* () {
       const { memory, node, registration } = yield* registering()
-      const put: Array<string> = []
-      const watched = yield* open(settings("http://127.0.0.1:9"), {
-        ...memory,
-        put: (name, ...rest) =>
-          Effect.andThen(
-            Effect.sync(() => put.push(name)),
-            memory.put(name, ...rest)
-          )
-      })
+      const { put, shared } = watching(memory)
+      const watched = yield* open(settings("http://127.0.0.1:9"), shared)
       const came = callback(registration.addresses["ValidationURL"], confirmation("K7Q2M9XZ41AB"))
       expect(yield* take(node, came)).toMatchObject({ isAnswer: true })
       yield* take(watched, came)
