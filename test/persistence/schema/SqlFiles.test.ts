@@ -139,7 +139,7 @@ describe("the lists of the SQL files", () => {
         "0062_configuration_proposals": "03f94aeee6c68b15",
         "0063_reconciliations": "2b05929989f94f50",
         "0064_route_preferences": "3ee8697b3b76771e",
-        "0065_seeded_networks": "c4c19ca89165b547",
+        "0065_seeded_networks": "bd34f47caf17b5e1",
       }
     `)
   })

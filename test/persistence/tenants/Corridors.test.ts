@@ -10,7 +10,7 @@ import { CorridorsPg } from "../../../src/persistence/tenants/CorridorsPg.ts"
 import { AuditLog } from "../../../src/services/ports/AuditLog.ts"
 import { Corridors } from "../../../src/services/ports/Corridors.ts"
 import { Vault } from "../../../src/services/ports/Vault.ts"
-import { auditEntry, givenDatabase, givenNode } from "../../support/TestDatabase.ts"
+import { auditEntry, givenDatabase, givenNode, givenTenant } from "../../support/TestDatabase.ts"
 
 const ugandaBank: CorridorKey = { country: "UG", currency: "UGX", direction: "payout", method: "bank" }
 const ghanaMomo: CorridorKey = { country: "GH", currency: "GHS", direction: "collection", method: "momo" }
@@ -85,43 +85,51 @@ describe("the corridors", () => {
     })
   )
 
-  it.effect("have the networks themselves behind the aggregator, where no operator has set the row", () =>
-    Effect.gen(function* () {
-      const node = yield* Effect.flatMap(givenDatabase, (url) => givenNode(url))
-      const corridors = Context.get(node, Corridors)
-      const sql = Context.get(node, SqlClient.SqlClient)
-      const behind = Effect.map(corridors.list, (rows) =>
-        rows.flatMap(({ country, direction, method, providers: [first, ...others] }) =>
-          others.length === 0 ? [] : [`${country} ${direction} ${method}: ${first}, ${others.join(", ")}`]
+  it.effect(
+    "have the networks themselves behind the aggregator in a new installation, where no operator has set the row; an upgrade leaves them",
+    () =>
+      Effect.gen(function* () {
+        const node = yield* Effect.flatMap(givenDatabase, (url) => givenNode(url))
+        const corridors = Context.get(node, Corridors)
+        const sql = Context.get(node, SqlClient.SqlClient)
+        const behind = Effect.map(corridors.list, (rows) =>
+          rows.flatMap(({ country, direction, method, providers: [first, ...others] }) =>
+            others.length === 0 ? [] : [`${country} ${direction} ${method}: ${first}, ${others.join(", ")}`]
+          )
         )
-      )
-      const seeded = [
-        "CI payout momo: eversend, wave",
-        "KE collection momo: eversend, airtel, daraja",
-        "KE payout momo: eversend, airtel, daraja",
-        "RW collection momo: eversend, airtel",
-        "RW payout momo: eversend, airtel",
-        "TZ collection momo: eversend, airtel",
-        "TZ payout momo: eversend, airtel",
-        "UG collection momo: eversend, airtel",
-        "UG payout momo: eversend, airtel",
-        "ZM collection momo: eversend, airtel",
-        "ZM payout momo: eversend, airtel"
-      ]
-      expect(yield* behind).toEqual(seeded)
-      // An installation of the release before: of its rows an operator has set one.
-      yield* sql`UPDATE corridors SET providers = ARRAY['eversend'] WHERE method = 'momo'`
-      const own = { country: "UG", currency: "UGX", direction: "payout", method: "momo" } as const
-      const row = Option.getOrThrow(yield* corridors.find(own))
-      yield* corridors.put(
-        { ...row, providers: ["eversend"] },
-        auditEntry({ action: "corridor set", subject: "UG/UGX/payout/momo" })
-      )
-      const step = readFileSync("src/persistence/schema/migrations/0065_seeded_networks.sql", "utf8")
-      expect(yield* sql.unsafe(step, [""])).toEqual([{ reached: null }])
-      yield* TestClock.adjust("1 second")
-      expect(yield* behind).toEqual(seeded.filter((one) => !one.startsWith("UG payout")))
-    })
+        const seeded = [
+          "CI payout momo: eversend, wave",
+          "KE collection momo: eversend, airtel, daraja",
+          "KE payout momo: eversend, airtel, daraja",
+          "RW collection momo: eversend, airtel",
+          "RW payout momo: eversend, airtel",
+          "TZ collection momo: eversend, airtel",
+          "TZ payout momo: eversend, airtel",
+          "UG collection momo: eversend, airtel",
+          "UG payout momo: eversend, airtel",
+          "ZM collection momo: eversend, airtel",
+          "ZM payout momo: eversend, airtel"
+        ]
+        expect(yield* behind).toEqual(seeded)
+        // Before its first tenant an operator has set one of the rows.
+        yield* sql`UPDATE corridors SET providers = ARRAY['eversend'] WHERE method = 'momo'`
+        const own = { country: "UG", currency: "UGX", direction: "payout", method: "momo" } as const
+        const row = Option.getOrThrow(yield* corridors.find(own))
+        yield* corridors.put(
+          { ...row, providers: ["eversend"] },
+          auditEntry({ action: "corridor set", subject: "UG/UGX/payout/momo" })
+        )
+        const step = readFileSync("src/persistence/schema/migrations/0065_seeded_networks.sql", "utf8")
+        expect(yield* sql.unsafe(step, [""])).toEqual([{ reached: null }])
+        yield* TestClock.adjust("1 second")
+        expect(yield* behind).toEqual(seeded.filter((one) => !one.startsWith("UG payout")))
+        // An installation of the release before, which has a tenant.
+        yield* sql`UPDATE corridors SET providers = ARRAY['eversend'] WHERE method = 'momo'`
+        yield* givenTenant(node)
+        expect(yield* sql.unsafe(step, [""])).toEqual([{ reached: null }])
+        yield* TestClock.adjust("1 second")
+        expect(yield* behind).toEqual([])
+      })
   )
 
   it.effect("change on every node within a second, and leave an audit row", () =>
