@@ -6,7 +6,7 @@ import { bucketOfTenant } from "../../domain/ReferenceBucket.ts"
 import { Sender } from "../../domain/Sender.ts"
 import { Caller, type Capability, KeyTerms, type NewTenant, Role, Tenant } from "../../domain/Tenant.ts"
 import type { AuditEntry } from "../../services/ports/AuditLog.ts"
-import { type KeyRow, type NewKey, type SigningKey, Tenants } from "../../services/ports/Tenants.ts"
+import { type KeyRow, type NewKey, type SeenState, type SigningKey, Tenants } from "../../services/ports/Tenants.ts"
 import { referenceHash, Vault } from "../../services/ports/Vault.ts"
 import { type AuditTrail, auditTrail, byteaText } from "../audit/AuditTrail.ts"
 import { Moment, rowsOf } from "../connection/Rows.ts"
@@ -131,10 +131,10 @@ const changesOf = (sql: SqlClient.SqlClient, trail: AuditTrail, forget: Effect.E
       appId: AppId,
       changed: (tenant: Tenant) => Partial<Tenant>,
       audit: AuditEntry,
-      isAsSeen: (tenant: Tenant) => boolean = () => true
+      isAsSeen: (tenant: Tenant) => Effect.Effect<boolean> = () => Effect.succeed(true)
     ) {
       const [before] = yield* tenants(sql`SELECT ${sql.literal(COLUMNS)} FROM tenants WHERE app_id = ${appId} FOR UPDATE`)
-      if (before === undefined || !isAsSeen(before)) return Option.none<Tenant>()
+      if (before === undefined || !(yield* isAsSeen(before))) return Option.none<Tenant>()
       const after = { ...before, ...changed(before) }
       const { capabilities, pinned, repeatSales, status } = after
       const to = { app_id: appId, status, capabilities, pinned_provider: pinned, repeat_sales: repeatSales }
@@ -144,13 +144,27 @@ const changesOf = (sql: SqlClient.SqlClient, trail: AuditTrail, forget: Effect.E
     (effect) => Effect.ensuring(Effect.orDie(sql.withTransaction(effect)), forget)
   )
 
+  /** Whether it is as it was seen, and was not changed in between: a tenant that was frozen again is frozen for another reason. Under its lock. */
+  const isStill = Effect.fnUntraced(function* <State>(
+    now: State,
+    seen: SeenState<State> | undefined,
+    appId: AppId,
+    actions: ReadonlyArray<string>
+  ) {
+    if (seen === undefined) return true
+    if (now !== seen.state) return false
+    const since = yield* noRows(sql`SELECT FROM audit_log
+      WHERE sequence > ${seen.sequence} AND subject = ${appId} AND action = ANY (${actions}) LIMIT 1`)
+    return since.length === 0
+  })
+
   const setStatus = Effect.fn("Tenants.setStatus")(
-    (appId: AppId, status: Tenant["status"], audit: AuditEntry, seen?: Tenant["status"]) =>
+    (appId: AppId, status: Tenant["status"], audit: AuditEntry, seen?: SeenState<Tenant["status"]>) =>
       change(
         appId,
         () => ({ status }),
         audit,
-        (before) => seen === undefined || before.status === seen
+        (before) => isStill(before.status, seen, appId, ["tenant freeze", "tenant unfreeze"])
       )
   )
 
@@ -166,13 +180,14 @@ const changesOf = (sql: SqlClient.SqlClient, trail: AuditTrail, forget: Effect.E
       )
   )
 
-  const pin = Effect.fn("Tenants.pin")((appId: AppId, pinned: Tenant["pinned"], audit: AuditEntry, seen?: Tenant["pinned"]) =>
-    change(
-      appId,
-      () => ({ pinned }),
-      audit,
-      (before) => seen === undefined || before.pinned === seen
-    )
+  const pin = Effect.fn("Tenants.pin")(
+    (appId: AppId, pinned: Tenant["pinned"], audit: AuditEntry, seen?: SeenState<Tenant["pinned"]>) =>
+      change(
+        appId,
+        () => ({ pinned }),
+        audit,
+        (before) => isStill(before.pinned, seen, appId, ["tenant pin", "tenant unpin"])
+      )
   )
 
   const setRepeatSales = Effect.fn("Tenants.setRepeatSales")((appId: AppId, repeatSales: boolean, audit: AuditEntry) =>

@@ -13,7 +13,7 @@ import { AppId } from "../../domain/Ids.ts"
 import { consoleActor, type OperatorRole } from "../../domain/Operator.ts"
 import type { Proposal } from "../../domain/Proposal.ts"
 import type { Tenant } from "../../domain/Tenant.ts"
-import type { AuditBy, AuditEntry } from "../ports/AuditLog.ts"
+import { type AuditBy, type AuditEntry, AuditLog } from "../ports/AuditLog.ts"
 import { Corridors } from "../ports/Corridors.ts"
 import { NotCarriedOut, Proposals } from "../ports/Proposals.ts"
 import { ProviderRegistry } from "../ports/ProviderRegistry.ts"
@@ -49,6 +49,7 @@ export class ConfigurationApprovals extends Context.Service<
     Effect.gen(function* () {
       const corridors = yield* Corridors
       const tenants = yield* Tenants
+      const auditLog = yield* AuditLog
       const proposals = yield* Proposals
       const registry = yield* ProviderRegistry
       const randomSource = yield* RandomSource
@@ -79,16 +80,16 @@ export class ConfigurationApprovals extends Context.Service<
       })
 
       /** The change as the second person and the audit log read it. */
-      const detailsOf = Effect.fnUntraced(function* ({ change, note }: ConfigurationWish, at: number) {
+      const detailsOf = Effect.fnUntraced(function* ({ change, note, sequence }: SeenWish, at: number) {
         if (change.kind !== "corridor set") {
           const tenant = yield* tenantNow(change)
-          return { ...tenantDetails(change, tenant), note }
+          return { ...tenantDetails(change, tenant), seen: String(sequence), note }
         }
         const { before, next } = yield* corridorStep({ change, note, at })
         return { ...corridorDetails(before, next), seen: String(change.seen), note }
       })
 
-      const make = Effect.fnUntraced(function* ({ change, note }: ConfigurationWish, by: AuditBy) {
+      const make = Effect.fnUntraced(function* ({ change, note, sequence }: SeenWish, by: AuditBy) {
         const entry = (details: AuditEntry["details"]): AuditEntry => ({
           at: by.at,
           actor: by.actor,
@@ -102,20 +103,23 @@ export class ConfigurationApprovals extends Context.Service<
           return isPut ? undefined : yield* new NotDecided({ message: STALE })
         }
         yield* tenantNow(change)
-        const changed = yield* setTenant(change, entry)
+        const changed = yield* setTenant(change, sequence, entry)
         if (Option.isNone(changed)) return yield* new NotDecided({ message: STALE })
       })
 
-      const setTenant = (change: TenantWish, entry: (details: AuditEntry["details"]) => AuditEntry) => {
+      const setTenant = (change: TenantWish, sequence: bigint, entry: (details: AuditEntry["details"]) => AuditEntry) => {
+        const { appId } = change
         switch (change.kind) {
           case "tenant freeze":
-            return tenants.setStatus(change.appId, "frozen", entry({}), "active")
+            return tenants.setStatus(appId, "frozen", entry({}), { state: "active", sequence })
           case "tenant unfreeze":
-            return tenants.setStatus(change.appId, "active", entry({}), "frozen")
-          case "tenant pin":
-            return tenants.pin(change.appId, change.provider, entry({ provider: change.provider }), change.seen)
+            return tenants.setStatus(appId, "active", entry({}), { state: "frozen", sequence })
+          case "tenant pin": {
+            const { provider, seen } = change
+            return tenants.pin(appId, provider, entry({ provider }), { state: seen, sequence })
+          }
           case "tenant unpin":
-            return tenants.pin(change.appId, null, entry({}), change.seen)
+            return tenants.pin(appId, null, entry({}), { state: change.seen, sequence })
         }
       }
 
@@ -126,11 +130,14 @@ export class ConfigurationApprovals extends Context.Service<
       ) {
         const actor = consoleActor(by)
         const { kind } = wish.change
+        // Before the state is read: what is changed after this row was not seen.
+        const { sequence } = yield* auditLog.head
+        const seen = { ...wish, sequence }
         if (isMadeAlone(kind, role)) {
-          yield* make(wish, { at, actor })
+          yield* make(seen, { at, actor })
           return "changed"
         }
-        const details = yield* detailsOf(wish, at)
+        const details = yield* detailsOf(seen, at)
         const subject = subjectOf(wish.change)
         const opened = yield* proposals.open(
           { id: yield* randomSource.reference, kind, subject, details, proposedBy: by, proposedAt: at },
@@ -162,6 +169,11 @@ interface CorridorWish {
   readonly at: number
 }
 type TenantWish = Exclude<ConfigurationChange, { readonly kind: "corridor set" }>
+
+/** With the last row of the audit log before its tenant was looked at. A corridor has its own time of change. */
+interface SeenWish extends ConfigurationWish {
+  readonly sequence: bigint
+}
 
 const isAsSeen = ({ pinned, status }: Tenant, change: TenantWish): boolean => {
   switch (change.kind) {
@@ -208,24 +220,25 @@ const CorridorDetails = Schema.Struct({
 const TenantDetails = Schema.Struct({
   pinned_now: Schema.optionalKey(Schema.String),
   pinned_then: Schema.optionalKey(Schema.String),
+  seen: Schema.BigIntFromString,
   note: Schema.String
 })
 const Key = Schema.Tuple([Country, Currency, Direction, Method])
 
 /** The proposed change, as it was written down. */
-const wishOf = ({ details, kind, subject }: Proposal): Effect.Effect<ConfigurationWish> =>
+const wishOf = ({ details, kind, subject }: Proposal): Effect.Effect<SeenWish> =>
   Effect.gen(function* () {
     if (kind === "corridor set") {
       const [country, currency, direction, method] = yield* Schema.decodeUnknownEffect(Key)(subject.split("/"))
       const key: CorridorKey = { country, currency, direction, method }
       const written = yield* Schema.decodeUnknownEffect(CorridorDetails)(details)
       const { note, open_then: open, providers_then: providers, seen } = written
-      return { change: { kind, key, providers: providers.split(","), active: open === "true", seen }, note }
+      return { change: { kind, key, providers: providers.split(","), active: open === "true", seen }, note, sequence: 0n }
     }
-    const { note, ...pins } = yield* Schema.decodeUnknownEffect(TenantDetails)(details)
+    const { note, seen: sequence, ...pins } = yield* Schema.decodeUnknownEffect(TenantDetails)(details)
     const appId = yield* Schema.decodeUnknownEffect(AppId)(subject)
     const seen = pins.pinned_now === NOT_PINNED ? null : (pins.pinned_now ?? null)
-    return { change: tenantChange(kind, { appId, seen, provider: pins.pinned_then ?? "" }), note }
+    return { change: tenantChange(kind, { appId, seen, provider: pins.pinned_then ?? "" }), note, sequence }
   }).pipe(Effect.catchTag("SchemaError", Effect.die))
 
 const tenantChange = (

@@ -33,6 +33,13 @@ export interface KeyRow extends KeyTerms {
   readonly revokedAt: Instant | null
 }
 
+/** The state that was looked at. A change of it since then counts, even where it is again as it was. */
+export interface SeenState<State> {
+  readonly state: State
+  /** The last row of the audit log before it was looked at. */
+  readonly sequence: bigint
+}
+
 /**
  * Tenants and their API keys. Every change writes its audit row in the same commit; making it again changes nothing. Every node sees a revoked
  * key or another pin within a second, and a frozen tenant at once: the freeze is checked again in the commit that opens a transaction.
@@ -46,14 +53,14 @@ export class Tenants extends Context.Service<
     /** Ordered by name. */
     readonly list: Effect.Effect<ReadonlyArray<Tenant>>
     /**
-     * The tenant as it then is; none when there is no such tenant, or where `seen` is given and not its status any more. Nothing that is opened after it
-     * returns passes a frozen one.
+     * The tenant as it then is; none when there is no such tenant, or where it was frozen or unfrozen since `seen`. Nothing that is opened after it returns
+     * passes a frozen one.
      */
     readonly setStatus: (
       appId: AppId,
       status: Tenant["status"],
       audit: AuditEntry,
-      seen?: Tenant["status"]
+      seen?: SeenState<Tenant["status"]>
     ) => Effect.Effect<Option.Option<Tenant>>
     /** Grants or denies; to do so again changes nothing. None when there is no such tenant. Every node sees it at once. */
     readonly setCapability: (
@@ -62,12 +69,12 @@ export class Tenants extends Context.Service<
       granted: boolean,
       audit: AuditEntry
     ) => Effect.Effect<Option.Option<Tenant>>
-    /** Pins to a provider, or with null to none; to do so again changes nothing. None when there is no such tenant, or where `seen` is given and not its pin any more. */
+    /** Pins to a provider, or with null to none; to do so again changes nothing. None when there is no such tenant, or where it was pinned or unpinned since `seen`. */
     readonly pin: (
       appId: AppId,
       provider: Tenant["pinned"],
       audit: AuditEntry,
-      seen?: Tenant["pinned"]
+      seen?: SeenState<Tenant["pinned"]>
     ) => Effect.Effect<Option.Option<Tenant>>
     /** Releases from the double-charge guard's word on successful charges, or not; to do so again changes nothing. None when there is no such tenant. */
     readonly setRepeatSales: (appId: AppId, allowed: boolean, audit: AuditEntry) => Effect.Effect<Option.Option<Tenant>>
