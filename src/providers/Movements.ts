@@ -107,8 +107,9 @@ export const lookingBy =
     Effect.map(client({ operation, method: "GET", path: path(order) }, until), (response) => found(response, order))
 
 /**
- * A lookup of charges at a provider that ends none of them for us. What its payer left unfinished is pending, and no more, for as long as it may
- * still be paid there. So is what the provider took and does not find: some know of a charge only once its payer was on the page.
+ * A lookup of charges at a provider that ends none of them for us. A charge that its payer left unfinished is pending, and no more, for as long
+ * as it may still be paid there; so is one that the provider took and does not find, because some know of a charge only once its payer was on
+ * the page.
  */
 export const payableFor =
   (lifeMs: (order: StatusQuery) => number, look: Movement<never, never>["look"]): Movement<never, never>["look"] =>
