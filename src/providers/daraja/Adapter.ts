@@ -154,13 +154,11 @@ const lookingForCharge = (account: Account) =>
     if (found.fact._tag === "Succeeded") {
       // Its report is forgotten sooner than a charge that was paid is asked about for the last time.
       yield* addresses.keep("prompt", reference, JSON.stringify(id))
-      // A confirmation that names another charge does not pay that by this receipt.
-      yield* ownPayment(account, reference, found)
     }
-    return found
+    return yield* ownPayment(account, reference, found)
   })
 
-/** Unless its receipt has paid another charge, or a confirmation said so. */
+/** Unless its receipt has paid another charge, or a confirmation named it for another one: one payment is never credited twice, and a person sees why. */
 const ownPayment = Effect.fnUntraced(function* (
   { addresses }: Account,
   reference: Reference,
@@ -171,6 +169,8 @@ const ownPayment = Effect.fnUntraced(function* (
   const isOwn = yield* addresses.owned("owner", addresses.hidden(fact.receipt), accountReferenceOf(reference))
   return isOwn ? found : paidAnother
 })
+
+const paidAnother = unreadable("the receipt of a charge has paid another one, or was confirmed for another one", "Completed")
 
 const textIn = (kept: Option.Option<unknown>): string | undefined =>
   Option.getOrUndefined(Option.filter(kept, (one) => typeof one === "string"))
@@ -211,7 +211,6 @@ const lookingForPayment = Effect.fnUntraced(function* (
   }
   return pulled(yield* client({ operation: "status", method: "POST", path: paths.pull, body }, until), asked)
 })
-const paidAnother = unreadable("the payment that names a charge has paid another one", "Completed")
 /** Safaricom gives no more. */
 const PULLED_FOR_MS = 48 * 3_600_000
 

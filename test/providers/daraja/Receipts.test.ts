@@ -3,8 +3,23 @@ import { Effect } from "effect"
 import { describe } from "vitest"
 import type { SharedMemory } from "../../../src/providers/SharedMemory.ts"
 import { collectionsOf } from "../contract/Fixture.ts"
-import { answer, type Behaviour } from "../ProviderStub.ts"
-import { ASK, asked, billed, bodyOf, CHARGE, callback, confirmation, ID, PULL, paidPrompt, payment, take } from "./Bench.ts"
+import { answer, type Behaviour, reset } from "../ProviderStub.ts"
+import { overheard } from "../pawapay/Orders.ts"
+import {
+  ASK,
+  asked,
+  billed,
+  bodyOf,
+  CHARGE,
+  callback,
+  confirmation,
+  ID,
+  PULL,
+  paidPrompt,
+  payment,
+  take,
+  taken
+} from "./Bench.ts"
 import { open, settings } from "./Orders.ts"
 
 /** What Pull Transactions lists of a payment by the charge's own payer, after the charge was begun. */
@@ -38,6 +53,35 @@ const broken = (
   const put: SharedMemory["put"] = (...given) => (left-- > 0 ? Effect.die("the database is down") : memory.put(...given))
   return open(settings(server.baseUrl), { ...memory, put })
 }
+
+const paidAnother = { _tag: "Unknown", note: "the receipt of a charge has paid another one, or was confirmed for another one" }
+
+describe("a receipt", () => {
+  it.live("pays one charge, though a lost one is found by it before the prompt that reports it is asked about", () =>
+    Effect.gen(function* () {
+      const { bill, charge, confirm, fetchStatus, node, question, server } = yield* lost([payment()], {
+        [CHARGE]: [reset, taken],
+        [ASK]: [asked("0")]
+      })
+      const prompted = yield* charge()
+      yield* take(node, callback(bodyOf(server.seen, CHARGE)["CallBackURL"], paidPrompt(ID)))
+      yield* confirm(confirmation(bill))
+      expect(yield* fetchStatus(question)).toMatchObject({ _tag: "Succeeded", receipt: "TKS41Q7ZPD" })
+      expect(yield* fetchStatus(prompted)).toMatchObject(paidAnother)
+    })
+  )
+
+  it.live("that was confirmed for another charge does not pay the one whose prompt reports it, and the operator is told", () =>
+    Effect.gen(function* () {
+      const { confirm, fetchStatus, node, question, report } = yield* lost([], { [CHARGE]: [taken], [ASK]: [asked("0")] })
+      yield* take(node, report)
+      yield* confirm(confirmation("K7Q2M9XZ41AB"))
+      const { errors, value } = yield* overheard(fetchStatus(question))
+      expect(value).toMatchObject(paidAnother)
+      expect(errors).toEqual([expect.stringContaining(paidAnother.note)])
+    })
+  )
+})
 
 describe("a write that breaks", () => {
   it.live("loses no confirmation that comes again", () =>
