@@ -100,8 +100,9 @@ const charging = (account: Account, { deadline }: Connection) =>
     if (amount === undefined) return misfitting
     const { addresses, client, settings } = account
     const body = chargeBody(account, yield* stampedPassword(settings), amount, order)
-    // Before it may be lost: nothing that is found later is compared with less than the whole number.
-    yield* evenUnkept(addresses.keep("payer", order.reference, JSON.stringify(digitsOf(order.source))))
+    // Before it may be lost: nothing that is found later is compared with less than the whole number, which itself is not kept.
+    const payer = hiddenPayer(account, order.reference, digitsOf(order.source))
+    yield* evenUnkept(addresses.keep("payer", order.reference, JSON.stringify(payer)))
     const response = yield* client({ operation: "charge", method: "POST", path: paths.charge, body }, yield* deadline)
     // One that is not kept is found again by the prompt's callback: the answer stands, whatever becomes of the memory.
     const taken = promptTaken(response)
@@ -117,6 +118,10 @@ const handleOf =
   ({ addresses }: Account) =>
   (id: string): string =>
     `checkout-${addresses.hidden(id)}`
+
+/** A payer's number is compared by it, and of two charges nobody sees that they have the same payer. */
+const hiddenPayer = ({ addresses }: Account, reference: Reference, digits: string): string =>
+  addresses.hidden(`${reference} ${digits}`)
 
 const rememberPrompt = Effect.fnUntraced(function* ({ addresses }: Account, reference: Reference, id: string) {
   yield* addresses.keep("prompt", reference, JSON.stringify(id))
@@ -144,7 +149,9 @@ const lookingForCharge = (account: Account) =>
   Effect.fnUntraced(function* (order: StatusQuery, until: number): Effect.fn.Return<FactWithAlarm<StatusOutcome>> {
     const { addresses, client, settings } = account
     const { reference } = order
-    const asked = { order, fee: chargeFee(settings.fees, order), payer: textIn(yield* addresses.kept("payer", reference)) }
+    const payer = textIn(yield* addresses.kept("payer", reference))
+    const isPayer = (digits: string) => hiddenPayer(account, reference, digits) === payer
+    const asked = { order, fee: chargeFee(settings.fees, order), isPayer }
     const reported = promptIn(Option.getOrNull(yield* addresses.kept("charge", reference)))
     const id = yield* promptOf(account, asked, reported)
     if (id === undefined) return yield* ownPayment(account, reference, yield* lookingForPayment(account, asked, until))

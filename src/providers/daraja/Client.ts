@@ -85,7 +85,7 @@ const kinds = {
   registered: REGISTERED_MS,
   /** The receipt of a payment, by what it names. */
   bill: KEPT_MS,
-  /** The payer's whole number, of a charge: what is found without its CheckoutRequestID is compared with it. */
+  /** A keyed hash of the payer's whole number, of a charge: what is found without its CheckoutRequestID is compared with it. */
   payer: KEPT_MS,
   /** The CheckoutRequestID of a charge: it ends in the payer's number, and so it stands nowhere else. */
   prompt: ASKED_MS,

@@ -118,24 +118,23 @@ export const answerIn = (came: Option.Option<unknown>, conversation: string): Op
 export interface AskedCharge {
   readonly order: StatusQuery
   readonly fee: (amount: MinorUnits) => MinorUnits | null
-  /** The whole number of its payer; undefined where it was not kept, and then nothing is known to be the payer's. */
-  readonly payer: string | undefined
+  /** Whether a whole number is its payer's. None is where what it is compared with was not kept. */
+  readonly isPayer: (digits: string) => boolean
 }
 
 /**
  * Whether a payment is this charge's: to the shilling, and from the payer's whole number. One that is masked or cut could be another person's, however many
  * of its digits are the same.
  */
-const isPaymentOf = ({ order, payer }: AskedCharge, amount: string | null | undefined, number: string | null | undefined) =>
-  payer !== undefined &&
-  number?.trim().replace(/^\+|^0(?=\d{9}$)/, (start) => (start === "0" ? "254" : "")) === payer &&
+const isPaymentOf = ({ isPayer, order }: AskedCharge, amount: string | null | undefined, number: string | null | undefined) =>
+  isPayer((number ?? "").trim().replace(/^\+|^0(?=\d{9}$)/, (start) => (start === "0" ? "254" : ""))) &&
   sumOf({ amount, currency: CURRENCY })?.amount === order.charge?.amount
 
 /** Whether a report says that this charge was paid: the prompt that it names may be asked about. */
 export const isPaidReport = ({ amount, code, number }: ReportedPrompt, asked: AskedCharge): boolean =>
   code === "0" && isPaymentOf(asked, amount, number)
 
-interface AskedPrompt extends Omit<AskedCharge, "payer"> {
+interface AskedPrompt extends Omit<AskedCharge, "isPayer"> {
   readonly id: string
   /** The name for it that may be shown. */
   readonly handle: string

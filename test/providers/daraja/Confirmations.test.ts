@@ -1,8 +1,9 @@
 import { expect, it } from "@effect/vitest"
-import { Effect, Redacted } from "effect"
+import { Effect, Option, Redacted } from "effect"
 import { describe } from "vitest"
 import type { Reference } from "../../../src/domain/Ids.ts"
 import { accountReferenceOf } from "../../../src/providers/daraja/Wire.ts"
+import { collectionsOf } from "../contract/Fixture.ts"
 import { askOrder, chargeOrder } from "../contract/Orders.ts"
 import { answer, type Behaviour, reset } from "../ProviderStub.ts"
 import {
@@ -95,7 +96,20 @@ describe("a prompt, by the confirmations of its paybill,", () => {
     })
   )
 
-  it.live("is not found where its payer's whole number was not kept: the last digits of it are no proof", () =>
+  it.effect("has its payer's number in nothing that is kept for it", () =>
+    Effect.gen(function* () {
+      const { memory, server } = yield* billed([])
+      const { put, shared } = watching(memory)
+      const node = yield* open(settings(server.baseUrl), shared)
+      yield* collectionsOf(node).charge(chargeOrder(charged, "1234"))
+      expect(bodyOf(server.seen, CHARGE)["PhoneNumber"]).toBe("254711001234")
+      const kept = (yield* Effect.forEach(put, memory.get)).flatMap(Option.toArray).map(Redacted.value)
+      expect(kept).toContainEqual(expect.stringMatching(/^"[0-9a-f]{32}"$/))
+      expect(kept.join(" ")).not.toContain("711001234")
+    })
+  )
+
+  it.live("is not found where its payer's hash was not kept: the last digits of it are no proof", () =>
     Effect.gen(function* () {
       const { confirmed, fetchStatus, memory } = yield* billed([payment()])
       const question = yield* confirmed()
