@@ -17,7 +17,7 @@ import { QUOTE_LIFE_MS, quotingBy } from "../Quotes.ts"
 import { misroutedTo, refusalOf, refusedBy } from "../Refusals.ts"
 import type { Transport } from "../Transport.ts"
 import { darajaCallbacks } from "./Callback.ts"
-import { type Account, type DarajaSettings, openAccount, questionBody, stampedPassword } from "./Client.ts"
+import { type Account, type DarajaSettings, openAccount, placesOf, questionBody, stampedPassword } from "./Client.ts"
 import { chargeBody, digitsOf, limits, misfit, payoutBody, shillings } from "./Order.ts"
 import { quoteBy } from "./Quote.ts"
 import { referenceData } from "./Reference.ts"
@@ -25,9 +25,11 @@ import { identity } from "./Refusals.ts"
 import {
   type AskedCharge,
   answerIn,
+  type ConfirmedPayment,
   chargePosted,
   conversationIn,
   isPaidReport,
+  onlyPayment,
   paymentFound,
   payoutFound,
   payoutPosted,
@@ -154,7 +156,13 @@ const lookingForCharge = (account: Account) =>
     const asked = { order, fee: chargeFee(settings.fees, order), isPayer }
     const reported = promptIn(Option.getOrNull(yield* addresses.kept("charge", reference)))
     const id = yield* promptOf(account, asked, reported)
-    if (id === undefined) return yield* ownPayment(account, reference, yield* lookingForPayment(account, asked, until))
+    if (id === undefined) {
+      const found = yield* ownPayment(account, reference, yield* lookingForPayment(account, asked, until))
+      const receipt = found.fact._tag === "Succeeded" ? found.fact.receipt : undefined
+      // As a prompt's: confirmations and lists are forgotten sooner.
+      if (receipt !== undefined) yield* addresses.keep("paid", reference, JSON.stringify(receipt))
+      return found
+    }
     const body = { ...(yield* stampedPassword(settings)), CheckoutRequestID: id }
     const call = { operation: "status", method: "POST", path: paths.chargeStatus, body } as const
     const found = promptFound(yield* client(call, until), { ...asked, handle: handleOf(account)(id), id, reported })
@@ -194,21 +202,36 @@ const promptOf = Effect.fnUntraced(function* (account: Account, asked: AskedChar
   return (yield* addresses.owned("owner", addresses.hidden(reported.id), reference)) ? reported.id : undefined
 })
 
+/** By the receipts that confirmations named, and among the payments that are listed: what one of them cannot show, the other one may. */
 const lookingForPayment = Effect.fnUntraced(function* (
   account: Account,
   asked: AskedCharge,
   until: number
 ): Effect.fn.Return<FactWithAlarm<StatusOutcome>> {
-  const { addresses, client, settings } = account
+  const listed = account.settings.pulls ? pulling(account, asked, until) : Effect.succeed(nothingToAskBy)
+  const [confirmed, pulledOne] = yield* Effect.all([confirmedPayments(account, asked, until), listed], { concurrency: 2 })
+  return onlyPayment(confirmed, pulledOne)
+})
+
+const confirmedPayments = Effect.fnUntraced(function* (account: Account, asked: AskedCharge, until: number) {
+  const { addresses, settings } = account
   const { reference } = asked.order
-  const receipt = textIn(yield* addresses.kept("bill", addresses.hidden(accountReferenceOf(reference))))
-  if (receipt !== undefined) {
+  const paid = textIn(yield* addresses.kept("paid", reference))
+  const named = yield* Effect.forEach(placesOf(account, accountReferenceOf(reference)), (place) => addresses.kept("bill", place))
+  const receipts = new Set([paid, ...named.map(textIn)].filter((receipt) => receipt !== undefined))
+  const ask = Effect.fnUntraced(function* (receipt: string): Effect.fn.Return<ConfirmedPayment> {
+    const subject = `${reference} ${addresses.hidden(receipt)}`
     const by = { TransactionID: receipt }
-    const answer = yield* transactionOf(account, { reference, PartyA: settings.shortcode, by }, until)
-    if ("fact" in answer) return answer
-    return paymentFound(answer, { ...asked, payees: [settings.shortcode, settings.till], receipt })
-  }
-  if (!settings.pulls) return nothingToAskBy
+    const answer = yield* transactionOf(account, { subject, PartyA: settings.shortcode, by }, until)
+    if ("fact" in answer) return { found: answer, isOther: false }
+    // Whose it is was compared when the charge was found paid by it.
+    const isPayer = receipt === paid ? () => true : asked.isPayer
+    return paymentFound(answer, { ...asked, isPayer, payees: [settings.shortcode, settings.till], receipt })
+  })
+  return yield* Effect.forEach(receipts, ask, { concurrency: "unbounded" })
+})
+
+const pulling = Effect.fnUntraced(function* ({ client, settings }: Account, asked: AskedCharge, until: number) {
   const now = yield* Clock.currentTimeMillis
   const body = {
     ShortCode: settings.shortcode,
@@ -232,14 +255,15 @@ const lookingForPayout = (account: Account) =>
     const { reference } = order
     const id = conversationIdOf(reference)
     const by = { OriginalConversationID: id, OriginatorConversationID: id }
-    const answer = yield* transactionOf(account, { reference, PartyA: account.settings.payoutShortcode, by }, until)
+    const answer = yield* transactionOf(account, { subject: reference, PartyA: account.settings.payoutShortcode, by }, until)
     if ("fact" in answer) return answer
     const result = Option.flatMap(yield* account.addresses.kept("payout", reference), resultIn)
     return payoutFound(answer, Option.getOrNull(result), order)
   })
 
 interface AskedTransaction {
-  readonly reference: Reference
+  /** What its questions are kept by. */
+  readonly subject: string
   readonly PartyA: string
   readonly by: object
 }
@@ -253,11 +277,11 @@ const questionIn = Schema.decodeUnknownOption(Question)
  */
 const transactionOf = Effect.fnUntraced(function* (
   account: Account,
-  { PartyA, by, reference }: AskedTransaction,
+  { PartyA, by, subject }: AskedTransaction,
   until: number
 ): Effect.fn.Return<Result | FactWithAlarm<StatusOutcome>> {
   const { addresses, client } = account
-  const before = Option.flatMap(yield* addresses.kept("question", reference), questionIn)
+  const before = Option.flatMap(yield* addresses.kept("question", subject), questionIn)
   if (Option.isSome(before)) {
     const late = answerIn(yield* addresses.taken("status", before.value.id), before.value.conversation)
     if (Option.isSome(late)) return late.value
@@ -274,7 +298,7 @@ const transactionOf = Effect.fnUntraced(function* (
   const conversation = conversationIn(response)
   if (Option.isNone(conversation)) return identity.readAsUnknown(response)
   const question: typeof Question.Type = { id, conversation: conversation.value }
-  yield* addresses.keep("question", reference, JSON.stringify(question))
+  yield* addresses.keep("question", subject, JSON.stringify(question))
   const answer = answerIn(yield* addresses.awaited("status", id, until), conversation.value)
   return Option.getOrElse(answer, () => unanswered)
 })

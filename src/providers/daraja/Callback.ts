@@ -6,7 +6,7 @@ import { decoded } from "../AnswerParsing.ts"
 import { bodyDecoder } from "../CallbackVerification.ts"
 import { deadlineAfter } from "../Client.ts"
 import { isPublicName } from "../OwnAddresses.ts"
-import type { Account } from "./Client.ts"
+import { type Account, placesOf } from "./Client.ts"
 import { errorCodeOf } from "./Refusals.ts"
 import { standingBy } from "./Translate.ts"
 import { ChargeCallback, Confirmation, isAccountReference, paths, RegisterAnswer, Result } from "./Wire.ts"
@@ -23,10 +23,11 @@ export const darajaCallbacks = (account: Account): Callbacks => {
       Option.map(confirmed(body), (one) => ({ ...one, bill: one.BillRefNumber.trim().toUpperCase() })),
       ({ BusinessShortCode, bill }) => [settings.shortcode, settings.till].includes(BusinessShortCode) && isAccountReference(bill)
     )
-  // A receipt is that bill's which named it first.
+  // A receipt is that bill's which named it first, and a bill keeps its first ones.
   const keepPayment = Effect.fnUntraced(function* ({ TransID, bill }: { readonly TransID: string; readonly bill: string }) {
-    if (yield* addresses.owned("owner", addresses.hidden(TransID), bill))
-      yield* addresses.keep("bill", addresses.hidden(bill), JSON.stringify(TransID))
+    if (!(yield* addresses.owned("owner", addresses.hidden(TransID), bill))) return
+    for (const place of placesOf(account, bill)) if (yield* addresses.owned("bill", place, TransID)) return
+    yield* Effect.logError("more payments name a charge at M-Pesa than are kept: those after them are seen in its statement only")
   })
   const purposeOf = ({ path }: RawCallback) => addresses.purposeOf(path) ?? Option.none()
   return {

@@ -83,8 +83,10 @@ const kinds = {
   confirm: 0,
   validate: 0,
   registered: REGISTERED_MS,
-  /** The receipt of a payment, by what it names. */
+  /** The receipts of the payments that name a charge, each in a place of its own. */
   bill: KEPT_MS,
+  /** The receipt by which a charge without a prompt was found paid, its payer with it. */
+  paid: ASKED_MS,
   /** A keyed hash of the payer's whole number, of a charge: what is found without its CheckoutRequestID is compared with it. */
   payer: KEPT_MS,
   /** The CheckoutRequestID of a charge: it ends in the payer's number, and so it stands nowhere else. */
@@ -135,6 +137,11 @@ export const openAccount = Effect.fnUntraced(function* (settings: DarajaSettings
   const addresses = addressesOf(settings, yield* MemoryOf)
   return { settings, client, addresses, credential: securityCredential(settings) } satisfies Account
 })
+
+/** Of the payments that name one charge; one is usual, and a payer may have typed the others. */
+const PLACES = 4
+export const placesOf = ({ addresses }: Pick<Account, "addresses">, bill: string): ReadonlyArray<string> =>
+  Array.from({ length: PLACES }, (_, place) => `${addresses.hidden(bill)} ${place}`)
 
 /** The members of every question whose answer comes to an address of ours. `4` is a shortcode. */
 export const questionBody = ({ addresses, credential, settings }: Account, kind: "status" | "balance", id: string) => {

@@ -30,6 +30,7 @@ import {
   PullAnswer,
   PullRow,
   parametersOf,
+  pulledInstantOf,
   Result,
   textOf
 } from "./Wire.ts"
@@ -180,12 +181,10 @@ export const pulled = (response: ProviderResponse, asked: AskedCharge): FactWith
   const rows = (answer.value.Response ?? []).flat().flatMap((row) => Option.toArray(readRow(row)))
   const naming = rows.filter(({ billreference }) => billreference?.trim().toUpperCase() === handle)
   if (naming.length === 0) return withoutAlarm({ _tag: "NotFound", note: "no payment names it, which proves nothing" })
-  const fitting = new Map(
-    naming.flatMap((row) => (isPaymentOf(asked, row.amount, row.msisdn) ? [[row.transactionId, row] as const] : []))
-  )
+  const fitting = new Map(naming.flatMap((row) => (isPulledFor(asked, row) ? [[row.transactionId, row] as const] : [])))
   const [row] = fitting.values()
-  if (row === undefined || fitting.size > 1)
-    return unreadable("payments name a charge, and not one of them is as it was asked, or several are", "pulled")
+  if (row === undefined) return unreadable("payments name a charge, and not one of them is as it was asked", "pulled")
+  if (fitting.size > 1) return severalPaid
   const sum = sumOf({ amount: row.amount, currency: CURRENCY })
   return answerBy({
     kind: "collection",
@@ -199,6 +198,14 @@ export const pulled = (response: ProviderResponse, asked: AskedCharge): FactWith
     refusal: refusedUnsaid
   })
 }
+const isPulledFor = (asked: AskedCharge, { amount, msisdn, trxDate }: typeof PullRow.Type): boolean => {
+  const at = pulledInstantOf(trxDate ?? "")
+  // Whether its seconds are exact is not published.
+  return isPaymentOf(asked, amount, msisdn) && at !== null && at + MINUTE_MS > asked.order.sentAt
+}
+const MINUTE_MS = 60_000
+const severalPaid = unreadable("several payments name a charge, and are as it was asked: one of them is to be given back", "paid")
+
 const listed: ReadonlySet<string> = new Set(["1000", "1001"])
 const readRow = Schema.decodeUnknownOption(PullRow)
 
@@ -244,6 +251,30 @@ const reasonIn = (reported: Result | null, id: string) => {
   return ResultType === "0" && OriginatorConversationID === id ? failureBy("payout", ResultCode) : undefined
 }
 
+/** What is known by one receipt. */
+export interface ConfirmedPayment {
+  readonly found: FactWithAlarm<StatusOutcome>
+  /** Whether it was read, and does not pay the charge. */
+  readonly isOther: boolean
+}
+
+/**
+ * The one payment of a charge, among those that were confirmed and by the list. Of two, whose the other one is is a person's to say; one of which
+ * nothing is known yet may be the second.
+ */
+export const onlyPayment = (
+  confirmed: ReadonlyArray<ConfirmedPayment>,
+  listedOne: FactWithAlarm<StatusOutcome>
+): FactWithAlarm<StatusOutcome> => {
+  const found = [listedOne, ...confirmed.map((one) => one.found)]
+  const paying = found.filter(({ fact }) => fact._tag === "Succeeded")
+  const receipts = new Set(paying.map(({ fact }) => (fact._tag === "Succeeded" ? fact.receipt : undefined)))
+  if (listedOne === severalPaid || receipts.size > 1) return severalPaid
+  if (listedOne.fact._tag === "Succeeded") return listedOne
+  const open = confirmed.find((one) => !one.isOther && one.found.fact._tag !== "Succeeded")
+  return open?.found ?? paying[0] ?? confirmed[0]?.found ?? listedOne
+}
+
 interface AskedPayment extends AskedCharge {
   readonly receipt: string
   /** The paybill and its till. */
@@ -254,10 +285,10 @@ interface AskedPayment extends AskedCharge {
  * The same of a payment to the paybill, which was asked for by its receipt. The answer does not name the charge, and so all of it has to be as that was asked,
  * and not older.
  */
-export const paymentFound = (asked: Result, charge: AskedPayment): FactWithAlarm<StatusOutcome> => {
+export const paymentFound = (asked: Result, charge: AskedPayment): ConfirmedPayment => {
   const { fee, order, payees, receipt } = charge
   const without = withoutTransaction(asked)
-  if (without !== undefined) return without
+  if (without !== undefined) return { found: without, isOther: false }
   const said = parametersOf(asked)
   const status = said.get("TransactionStatus") ?? ""
   const amount = said.get("Amount")
@@ -271,18 +302,20 @@ export const paymentFound = (asked: Result, charge: AskedPayment): FactWithAlarm
     // Its time has no milliseconds.
     began !== null &&
     began + SECOND_MS > order.sentAt
-  return answerBy({
+  const standing = standings.get(status)
+  const found = answerBy({
     kind: "collection",
     isOurs,
     status,
     // Another payment of the charge may still come.
-    standing: standings.get(status) === "failed" ? "pending" : standings.get(status),
+    standing: standing === "failed" ? "pending" : standing,
     providerReference: order.providerReference,
     receipt,
     note: `status ${status} of a payment that names it`,
     sum: sum === undefined ? undefined : { ...sum, fee: fee(sum.amount) },
     refusal: refusedUnsaid
   })
+  return { found, isOther: !isOurs || standing === "failed" }
 }
 
 const SECOND_MS = 1_000

@@ -71,6 +71,13 @@ export const instantOf = (stamp: string): Instant | null => {
 }
 /** The same of a moment. */
 export const stampOf = (at: Instant): string => eastAfrican(at).replace(/\D/g, "")
+/** `2026-11-27T10:13:00Z`, as a pulled payment's time is written; null where it is no such time. One without a zone is East Africa's. */
+export const pulledInstantOf = (text: string): Instant | null => {
+  const [, day, time, zone = "+03:00"] =
+    /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:\.\d+)?(Z|[+-]\d\d:\d\d)?$/.exec(text.trim()) ?? []
+  const at = Date.parse(`${day}T${time}${zone}`)
+  return Number.isNaN(at) ? null : at
+}
 /** As the bounds of a pull are written. */
 export const pullMoment = (at: Instant): string => eastAfrican(at).replace("T", " ")
 
@@ -93,7 +100,13 @@ export const Confirmation = Schema.Struct({
 })
 
 // POST /pulltransactions/v1/query: the payments to a paybill within the last 48 hours, one array deeper than its documents show
-export const PullRow = Schema.Struct({ transactionId: Text, billreference: nullable(Text), amount: Text, msisdn: nullable(Text) })
+export const PullRow = Schema.Struct({
+  transactionId: Text,
+  billreference: nullable(Text),
+  amount: Text,
+  msisdn: nullable(Text),
+  trxDate: nullable(Text)
+})
 export const PullAnswer = Schema.Struct({
   ResponseCode: Text,
   Response: Schema.optionalKey(Schema.NullOr(Schema.Array(Schema.Union([Schema.Array(Schema.Unknown), Schema.Unknown]))))

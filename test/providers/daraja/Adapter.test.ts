@@ -209,7 +209,7 @@ describe("a prompt", () => {
       const order = chargeOrder(charged, "1234")
       const rows: Behaviour = (response, seen) => {
         const bill = accountReferenceOf(order.reference)
-        const row = `{"transactionId":"TKS41Q7ZPD","trxDate":"2026-11-27T10:13:00Z","msisdn":254711001234,"transactiontype":"c2b-pay-bill-debit","billreference":"${bill}","amount":"125.0","organizationname":"Shop"}`
+        const row = `{"transactionId":"TKS41Q7ZPD","trxDate":"${new Date().toISOString()}","msisdn":254711001234,"transactiontype":"c2b-pay-bill-debit","billreference":"${bill}","amount":"125.0","organizationname":"Shop"}`
         answer(
           200,
           `{"ResponseRefID":"1","ResponseCode":"1000","ResponseMessage":"Success","Response":[[{"transactionId":"X"},${row}]]}`
@@ -349,7 +349,7 @@ describe("an address of ours", () => {
         address.replace(/.$/, (last) => (last === "0" ? "1" : "0")),
         address.replace("charge-", "payout-"),
         address.replace("charge-", "other-"),
-        address.replace(/-[0-9a-f]{2}/, "-41")
+        address.replace(/-[0-9a-f]{2}/, (first) => (first === "-41" ? "-42" : "-41"))
       ]
       for (const one of forged) expect(yield* take(node, callback(one, paidPrompt(ID)))).toBeNull()
       expect(yield* take(node, callback(address, "{}"))).toBeNull()

@@ -82,24 +82,28 @@ export const watching = (memory: SharedMemory): { readonly put: Array<string>; r
   return { put, shared: { ...memory, put: noting(memory.put), claim: noting(memory.claim) } }
 }
 
+/** The answer to a question, or that to one about a receipt; none where it is empty. */
+export type Says = string | ((receipt: string) => string)
+
 /** A node before a stub of Safaricom; a question is answered, where `says` is given, before its acknowledgement arrives. */
 export const given = Effect.fnUntraced(function* (
   behaviours: Readonly<Record<string, ReadonlyArray<Behaviour>>>,
-  says: ReadonlyArray<string> = [],
+  says: ReadonlyArray<Says> = [],
   change: Parameters<typeof settings>[1] = {}
 ) {
-  const memory = processMemory()
+  const { put, shared: memory } = watching(processMemory())
   const answers = [...says]
   const asking: Behaviour = (response, seen) => {
-    const said = answers.shift()
+    const { OriginalConversationID, ResultURL, TransactionID } = JSON.parse(seen.body)
+    const next = answers.shift() ?? ""
+    const said = typeof next === "string" ? next : next(TransactionID)
     const acknowledge = () => acknowledged(response, seen)
-    if (said === undefined) return acknowledge()
-    const { OriginalConversationID, ResultURL } = JSON.parse(seen.body)
+    if (said === "") return acknowledge()
     void Effect.runPromise(take(node, callback(ResultURL, said.replace(ASKED, OriginalConversationID)))).then(acknowledge)
   }
   const server = yield* stub({ ...TOKEN, [STATUS]: [asking], ...behaviours })
   const node: Adapter = yield* open(settings(server.baseUrl, { timeoutMs: 500, ...change }), memory)
-  return { memory, node, server, again: open(settings(server.baseUrl), memory) }
+  return { memory, put, node, server, again: open(settings(server.baseUrl), memory) }
 })
 
 /** Before the time of every payment here. */
@@ -115,7 +119,7 @@ export const payment = (amount = "125.00", payer = "254711001234 - ADA K", recei
     .replace("3004411 - Shop", payer)
 
 /** Charges whose answers are lost, and where a paybill's confirmations go. */
-export const billed = Effect.fnUntraced(function* (says: ReadonlyArray<string>, behaviours = {}, pulls = false) {
+export const billed = Effect.fnUntraced(function* (says: ReadonlyArray<Says>, behaviours = {}, pulls = false) {
   const bench = yield* given({ [CHARGE]: [reset], ...behaviours }, says, { pulls })
   const address = bench.node.callbacks.registration?.addresses["ConfirmationURL"]
   const confirm = (body: string) => take(bench.node, callback(address, body))

@@ -150,9 +150,9 @@ describe("a prompt, by the confirmations of its paybill,", () => {
         expect(yield* take(watched, callback(address, confirmation("K7Q2M9XZ41AB", { shortcode: "700700" })))).toBeNull()
         expect(put).toEqual([])
         expect(yield* take(watched, callback(address, confirmation("K7Q2M9XZ41AB")))).toMatchObject({ isAnswer: true })
-        expect(put.map((name) => name.replace(/[0-9a-f]{32}$/, "…"))).toEqual([
+        expect(put.map((name) => name.replace(/[0-9a-f]{32}/, "…"))).toEqual([
           "daraja 605512 3004411 owner …",
-          "daraja 605512 3004411 bill …"
+          "daraja 605512 3004411 bill … 0"
         ])
       })
   )
@@ -163,12 +163,13 @@ describe("a prompt, among the payments of the last 48 hours,", () => {
     readonly amount?: string
     readonly msisdn?: string | number | null
     readonly receipt?: string
+    readonly trxDate?: string | null
   }
   const row =
     (reference: Reference) =>
-    ({ amount = "125.0", msisdn = 254711001234, receipt = "TKS41Q7ZPD" }: Row) => ({
+    ({ amount = "125.0", msisdn = 254711001234, receipt = "TKS41Q7ZPD", trxDate = "2026-11-28T11:23:55Z" }: Row) => ({
       transactionId: receipt,
-      trxDate: "2026-11-27T10:13:00Z",
+      trxDate,
       msisdn,
       transactiontype: "c2b-pay-bill-debit",
       billreference: accountReferenceOf(reference).toLowerCase(),
@@ -189,6 +190,8 @@ describe("a prompt, among the payments of the last 48 hours,", () => {
     ["as it was asked", [{}]],
     ["as it was asked, that is listed twice", [{}, {}]],
     ["as it was asked, from a number in another form", [{ msisdn: "+254711001234" }]],
+    ["as it was asked, at a time without a zone", [{ trxDate: "2026-11-28 14:23:55" }]],
+    ["as it was asked, beside an older one that names it", [{ receipt: "TKS41Q7ZPE", trxDate: "2026-11-28T11:20:00Z" }, {}]],
     ["as it was asked, beside another's that names it", [{ msisdn: OTHER, receipt: "TKS41Q7ZPE" }, {}]]
   ])("is paid by a payment %s", ([, rows]) =>
     Effect.gen(function* () {
@@ -202,6 +205,9 @@ describe("a prompt, among the payments of the last 48 hours,", () => {
     ["from another payer whose number ends in the same digits", [{ msisdn: OTHER }]],
     ["from a payer whose number is masked", [{ msisdn: "2547*****234" }]],
     ["from a payer whose number is not named", [{ msisdn: null }]],
+    ["that is older", [{ trxDate: "2026-11-27T10:13:00Z" }]],
+    ["that has no time", [{ trxDate: null }]],
+    ["whose time cannot be read", [{ trxDate: "yesterday" }]],
     ["that is one of two", [{}, { receipt: "TKS41Q7ZPE" }]]
   ])("is not paid by a payment %s", ([, rows]) =>
     Effect.gen(function* () {

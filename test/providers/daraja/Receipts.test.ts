@@ -17,6 +17,7 @@ import {
   PULL,
   paidPrompt,
   payment,
+  type Says,
   take,
   taken
 } from "./Bench.ts"
@@ -34,7 +35,7 @@ const row = (bill: unknown, { receipt = "TKS41Q7ZPD", trxDate = "2026-11-28T11:2
 })
 
 /** A charge whose answer is lost, and what is listed by Pull Transactions from then on. */
-const lost = Effect.fnUntraced(function* (says: ReadonlyArray<string>, behaviours = {}, pulls = false) {
+const lost = Effect.fnUntraced(function* (says: ReadonlyArray<Says>, behaviours = {}, pulls = false) {
   const rows: Array<object> = []
   const list: Behaviour = (response, seen) =>
     answer(200, { ResponseRefID: "1", ResponseCode: "1000", ResponseMessage: "Success", Response: [rows] })(response, seen)
@@ -80,6 +81,98 @@ describe("a receipt", () => {
       expect(value).toMatchObject(paidAnother)
       expect(errors).toEqual([expect.stringContaining(paidAnother.note)])
     })
+  )
+})
+
+describe("several payments that name a charge", () => {
+  const SECOND = "TKS41Q7ZPE"
+  /** The answers about the two receipts, in whatever order they are asked about. */
+  const two = (second: string, first = payment()): ReadonlyArray<Says> => {
+    const one = (receipt: string) => (receipt === SECOND ? second : first)
+    return [one, one]
+  }
+  const confirmedTwice = Effect.fnUntraced(function* (says: ReadonlyArray<Says>) {
+    const bench = yield* lost(says)
+    for (const receipt of ["TKS41Q7ZPD", "TKS41Q7ZPD", SECOND]) yield* bench.confirm(confirmation(bench.bill, { receipt }))
+    return yield* bench.fetchStatus(bench.question)
+  })
+
+  it.live.each<readonly [string, ReadonlyArray<Says>]>([
+    ["is of another amount", two(payment("1.00", "254711001234 - ADA K", SECOND))],
+    ["is of another payer", two(payment("125.00", "254722001234 - EVE", SECOND))],
+    ["was not completed", two(payment("125.00", "254711001234 - ADA K", SECOND).replace("Completed", "Cancelled"))]
+  ])("pay it by the one that is as it was asked, where the other one %s", ([, says]) =>
+    Effect.gen(function* () {
+      expect(yield* confirmedTwice(says)).toMatchObject({ _tag: "Succeeded", receipt: "TKS41Q7ZPD", amount: 12_500n })
+    })
+  )
+
+  it.live("are a person's to tell apart where both are as it was asked: one is to be given back", () =>
+    Effect.gen(function* () {
+      const found = yield* confirmedTwice(two(payment("125.00", "254711001234 - ADA K", SECOND)))
+      expect(found).toMatchObject({ _tag: "Unknown", note: expect.stringContaining("one of them is to be given back") })
+    })
+  )
+
+  it.live("pay nothing as long as nothing is known of one of them", () =>
+    Effect.gen(function* () {
+      expect(yield* confirmedTwice(two(""))).toMatchObject({ _tag: "Unknown", reason: "timeout" })
+    })
+  )
+
+  it.live("are kept up to four, and the operator is told of one more", () =>
+    Effect.gen(function* () {
+      const { bill, confirm } = yield* lost([])
+      const receipts = ["A", "B", "C", "D", "D", "E"].map((last) => `TKS41Q7ZP${last}`)
+      const counts: Array<number> = []
+      for (const receipt of receipts) {
+        const { errors } = yield* overheard(confirm(confirmation(bill, { receipt })))
+        counts.push(errors.length)
+      }
+      expect(counts).toEqual([0, 0, 0, 0, 0, 1])
+    })
+  )
+})
+
+describe("a charge without its prompt", () => {
+  const masked = payment("125.00", "2547*****234 - ADA K")
+
+  it.live("is found by the list where the status of its confirmed payment masks its payer", () =>
+    Effect.gen(function* () {
+      const { bill, confirm, fetchStatus, question, rows } = yield* lost([masked, masked], {}, true)
+      yield* confirm(confirmation(bill))
+      expect(yield* fetchStatus(question)).toMatchObject({ _tag: "Unknown" })
+      rows.push(row(bill))
+      expect(yield* fetchStatus(question)).toMatchObject({ _tag: "Succeeded", receipt: "TKS41Q7ZPD" })
+    })
+  )
+
+  it.live("is nobody's to pay twice: one payment that was confirmed and another one in the list are told", () =>
+    Effect.gen(function* () {
+      const { bill, confirm, fetchStatus, question, rows } = yield* lost([payment()], {}, true)
+      yield* confirm(confirmation(bill))
+      rows.push(row(bill, { receipt: "TKS41Q7ZPE" }))
+      expect(yield* fetchStatus(question)).toMatchObject({ _tag: "Unknown", reason: "bad_response" })
+    })
+  )
+
+  it.live.each([false, true])(
+    "is asked about by its receipt after confirmations and lists are forgotten; from the list: %j",
+    (pulls) =>
+      Effect.gen(function* () {
+        const { bill, confirm, fetchStatus, memory, put, question, rows } = yield* lost(
+          pulls ? [masked] : [payment(), masked],
+          {},
+          pulls
+        )
+        if (pulls) rows.push(row(bill))
+        else yield* confirm(confirmation(bill))
+        expect(yield* fetchStatus(question)).toMatchObject({ _tag: "Succeeded" })
+        rows.pop()
+        // All that ends after three days.
+        for (const name of put.filter((one) => /^daraja 605512 3004411 (?:payer|bill) /.test(one))) yield* memory.take(name)
+        expect(yield* fetchStatus(question)).toMatchObject({ _tag: "Succeeded", receipt: "TKS41Q7ZPD" })
+      })
   )
 })
 
