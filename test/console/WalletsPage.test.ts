@@ -1,5 +1,15 @@
-import { expect, layer } from "@effect/vitest"
-import { Effect } from "effect"
+import { expect, it, layer } from "@effect/vitest"
+import { Effect, Layer, Redacted } from "effect"
+import { h } from "preact"
+import { renderToString } from "preact-render-to-string"
+import { makeWallets } from "../../src/console/pages/Wallets.ts"
+import { minor } from "../../src/domain/Money.ts"
+import { OperatorName } from "../../src/domain/Operator.ts"
+import { GatewayStatus } from "../../src/services/ports/GatewayStatus.ts"
+import { WalletBalances } from "../../src/services/reference/WalletBalances.ts"
+import { fake, unexpected } from "../fakes/Fake.ts"
+import { picture } from "../observability/ManagementFixture.ts"
+import { NOON } from "../support/SampleTransactions.ts"
 import { Stack, tenantOn } from "../support/Stack.ts"
 import { personOn, textOf } from "./FormPerson.ts"
 
@@ -18,4 +28,45 @@ layer(Stack.layer({ RECONCILER_SCHEDULE: "1h", CONSOLE_PORT: "0", PROVIDER_TIMEO
       })
     )
   }
+)
+
+it.effect("says where the floats of a database server are missing, and names no difference", () =>
+  Effect.gen(function* () {
+    const { routes } = yield* makeWallets
+    const [route = unexpected("routes", [])] = routes
+    const answer = yield* route.answer({
+      visitor: { name: OperatorName.make("jane"), role: "viewer", createdAt: NOON, session: Redacted.make(""), formToken: "" },
+      at: NOON,
+      path: "/wallets",
+      params: {},
+      query: new URLSearchParams(),
+      form: new URLSearchParams()
+    })
+    const page = textOf(renderToString(h("main", null, answer._tag === "Page" ? answer.body : unexpected(answer._tag, []))))
+    expect(page).toContain("A database server does not answer")
+    expect(page).toContain("live UGX UGX 900 at least UGX 100 unknown")
+  }).pipe(
+    Effect.provide(
+      Layer.merge(
+        fake(WalletBalances, {
+          read: Effect.succeed([
+            {
+              provider: "mtn",
+              mode: "live",
+              isPrevious: false,
+              asOf: NOON,
+              wallets: [{ currency: "UGX", available: minor(900n), pending: null }]
+            }
+          ])
+        }),
+        fake(GatewayStatus, {
+          read: Effect.succeed({
+            ...picture,
+            floatsAreWhole: false,
+            floats: [{ mode: "live", currency: "UGX", available: 100n, reserved: 0n, receivable: 0n }]
+          })
+        })
+      )
+    )
+  )
 )

@@ -59,7 +59,7 @@ export const management = Effect.gen(function* () {
 
 export const AT = 1_000_000
 
-const picture: StatusSnapshot = {
+export const picture: StatusSnapshot = {
   at: AT,
   open: [
     {
@@ -88,6 +88,7 @@ const picture: StatusSnapshot = {
     { name: "reconcile", subject: "eversend", at: AT, differences: 2 }
   ],
   unparted: [],
+  floatsAreWhole: true,
   silentServers: [],
   auditHead: { sequence: 12n, hash: "00000000000affff", authentic: false },
   clock: { doubt: null, doubtedAt: null, trustedUntil: AT },

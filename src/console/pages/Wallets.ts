@@ -18,7 +18,9 @@ export const makeWallets = Effect.gen(function* () {
   const status = yield* GatewayStatus
 
   const show = Effect.fn("WalletsPage.show")(function* () {
-    const [accounts, { at, floats }] = yield* Effect.all([balances.read, status.read], { concurrency: "unbounded" })
+    const [accounts, { at, floats, floatsAreWhole }] = yield* Effect.all([balances.read, status.read], {
+      concurrency: "unbounded"
+    })
     return page("Wallets", [
       section(
         "Wallets against floats",
@@ -29,10 +31,11 @@ export const makeWallets = Effect.gen(function* () {
           time(at),
           "."
         ),
+        floatsAreWhole ? null : h("p", { class: "warning", role: "alert" }, FLOATS_ARE_MISSING),
         table(
           "By mode and currency, of all providers and all tenants",
           ["Mode", "Currency", "In wallets", "In floats", "Difference", "Accounts before", "Without"],
-          coverageOf(accounts, floats).map(coverageRow)
+          coverageOf(accounts, floats).map((one) => coverageRow(one, floatsAreWhole))
         )
       ),
       section(
@@ -53,14 +56,20 @@ export const makeWallets = Effect.gen(function* () {
   } satisfies Room
 })
 
-const coverageRow = ({ before, currency, floats, mode, wallets, without }: Coverage): ReadonlyArray<ComponentChild> => {
+const FLOATS_ARE_MISSING =
+  "A database server does not answer: the floats of its tenants are in no sum here, and no difference is known until it does."
+
+const coverageRow = (
+  { before, currency, floats, mode, wallets, without }: Coverage,
+  floatsAreWhole: boolean
+): ReadonlyArray<ComponentChild> => {
   const isSurelyLess = without.length === 0 && (wallets ?? 0n) + (before ?? 0n) < floats
   return [
     mode,
     currency,
     wallets === null ? "unknown" : money(wallets, currency),
-    money(floats, currency),
-    wallets === null
+    floatsAreWhole ? money(floats, currency) : ["at least ", money(floats, currency)],
+    wallets === null || !floatsAreWhole
       ? "unknown"
       : wallets < floats
         ? [money(wallets - floats, currency), " ", badge(isSurelyLess ? "less than the floats" : "perhaps less", "wait")]

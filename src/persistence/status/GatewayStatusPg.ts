@@ -114,6 +114,7 @@ export const GatewayStatusPg = Layer.effect(
       const failing = yield* everyTenant.read((of) =>
         numbers(sql`SELECT count(*)::int AS count ${failingFor(at, SHOWN_FAILING_MS, of)}`)
       )
+      const counted = yield* floats
       const [receiving] = yield* inboxOn(sql)
       const [clock] = yield* clockStates(
         sql`SELECT doubt, doubted_at AS "doubtedAt", trusted_until AS "trustedUntil" FROM clock_watch`
@@ -126,7 +127,8 @@ export const GatewayStatusPg = Layer.effect(
         endpointsFailing: failing.rows.reduce((sum, { count }) => sum + count, 0),
         outbox: allQueues((yield* outbox).rows),
         inbox: receiving ?? allQueues([]),
-        floats: allFloats((yield* floats).rows),
+        floats: allFloats(counted.rows),
+        floatsAreWhole: counted.isWhole,
         callbacksRefused: (yield* periods.callbacks(at - REFUSED_WITHIN_MS)).flatMap(({ outcome, ...one }) =>
           outcome === "refused" ? [one] : []
         ),

@@ -136,6 +136,8 @@ export interface StatusSnapshot {
   readonly outbox: QueueBacklog
   readonly inbox: QueueBacklog
   readonly floats: ReadonlyArray<FloatTotal>
+  /** Every server said its floats. Where one did not, those of its tenants are in no sum. */
+  readonly floatsAreWhole: boolean
   /** Of the tenants that were asked for by name; absent where none was. */
   readonly tenantFloats?: ReadonlyArray<TenantFloat>
   /** How many callbacks were refused within `REFUSED_WITHIN_MS` because their provider did not sign them; accounts without any are not there. */
