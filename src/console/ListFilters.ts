@@ -3,7 +3,7 @@ import { type ComponentChild, h } from "preact"
 import type { CorridorKey } from "../domain/Corridor.ts"
 import { Currency, isCurrency } from "../domain/Currency.ts"
 import { AppId, Mode } from "../domain/Ids.ts"
-import { type Instant, instantOf } from "../domain/Instant.ts"
+import { type Instant, instantOf, LAST_INSTANT } from "../domain/Instant.ts"
 import { choice, field, link, section } from "./Elements.ts"
 import { amountOf, notAnAmount } from "./TypedText.ts"
 
@@ -217,5 +217,5 @@ export const placeText = ({ at, id }: Place): string => `${at}.${id}`
 /** Null for a text that no page has written, which then begins at the beginning. */
 export const placeOf = (asked: URLSearchParams): Place | null => {
   const [, at, id = ""] = /^(\d{1,15})\.(\w{0,26})$/.exec(asked.get("after") ?? "") ?? []
-  return at === undefined ? null : { at: Number(at), id }
+  return at === undefined || Number(at) > LAST_INSTANT ? null : { at: Number(at), id }
 }

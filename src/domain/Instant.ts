@@ -4,6 +4,9 @@ import { DateTime, Option, Schema } from "effect"
 export const Instant = Schema.Number.check(Schema.isInt())
 export type Instant = typeof Instant.Type
 
+/** The last one of a year with four digits: what is later has another form, and the database does not read it. */
+export const LAST_INSTANT: Instant = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
+
 /** ISO-8601 UTC with milliseconds, the only form of a moment on the wire. */
 export const iso = (at: Instant): string => new Date(at).toISOString()
 

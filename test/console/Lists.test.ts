@@ -132,11 +132,14 @@ layer(Stack.layer({ RECONCILER_SCHEDULE: "1h", CONSOLE_PORT: "0", PROVIDER_TIMEO
           ["transactions?corridor=uganda", "A corridor is written as UG", `value="uganda"`],
           ["transactions.csv?from=yesterday", "Created from (UTC): a day and a time of UTC", `value="yesterday"`],
           ["unknown?provider=nobody", "Provider: one of", `value="nobody" selected`],
+          ["unknown/rulings.csv?app=BAD%21", "A tenant has 1 to 40 characters", `value="BAD!"`],
           ["unknown.csv?age=9y", "Open for longer than: one of 1m, 1h, 24h.", `value="9y" selected`],
           ["reviews?app=A%20B", "A tenant has 1 to 40 characters", `value="A B"`],
           ["callbacks?status=new", "Status: one of due, done, parked.", `value="new" selected`],
           ["callbacks.csv?to=1", "Received before (UTC): a day and a time", `value="1"`],
           ["floats/shop/live/UGX/statement.csv?from=May", "From: a day, as 2026-01-31.", `value="May"`],
+          ["floats/shop/live/UGX/statement.csv?from=0000-01-01", "From: a day, as 2026-01-31.", `value="0000-01-01"`],
+          ["floats/shop/live/UGX/statement.csv?to=9999-12-31", "Up to and with: a day", `value="9999-12-31"`],
           ["floats/shop/live/UGX/statement.csv?type=gift", "Type: one of ", `value="gift" selected`],
           ["floats/shop/live/UGX/statement.csv?reference=R1", "A reference has 26 letters", `value="R1"`],
           ["webhooks?app=shop&endpoint=A%21", "An endpoint's name has", `value="A!"`],
@@ -153,6 +156,17 @@ layer(Stack.layer({ RECONCILER_SCHEDULE: "1h", CONSOLE_PORT: "0", PROVIDER_TIMEO
           expect([path, status]).toStrictEqual([path, 422])
           expect(text).toContain(message)
           expect(text).toContain(kept)
+        }
+      })
+    )
+
+    it.effect("begin at the beginning where the place in the address is a moment of no year with four digits", () =>
+      Effect.gen(function* () {
+        const { gateway } = yield* Stack
+        const { read } = yield* viewerOn(gateway, "stranger")
+        for (const list of ["transactions?", "callbacks?", "unknown?", "reviews?", "webhooks?app=shop&"]) {
+          const { status } = yield* read(`/${list}after=999999999999999.${"0".repeat(26)}`)
+          expect([list, status]).toStrictEqual([list, 200])
         }
       })
     )

@@ -1,9 +1,9 @@
-import { Effect, Redacted, Result, Schema, Stream } from "effect"
+import { Effect, Option, Redacted, Result, Schema, Stream } from "effect"
 import { type ComponentChild, h } from "preact"
 import { csvText } from "../../domain/CsvText.ts"
 import { isCurrency } from "../../domain/Currency.ts"
 import { AppId, isReference, Mode, type Reference } from "../../domain/Ids.ts"
-import { type Instant, instantOf } from "../../domain/Instant.ts"
+import { type Instant, instantOf, LAST_INSTANT } from "../../domain/Instant.ts"
 import { maskedText } from "../../domain/Masking.ts"
 import { StatementType } from "../../domain/Statement.ts"
 import { statementLines } from "../../services/FloatStatement.ts"
@@ -75,10 +75,14 @@ export const makeFloatEntries = Effect.gen(function* () {
 
 const DAY_MS = 86_400_000
 
-/** A day of UTC, by its beginning. */
+/** A day of UTC, by its beginning. The day after it can be written as well. */
 const day = (name: string, label: string): Filter<Instant> => ({
   name,
-  read: (text) => Result.fromOption(instantOf(`${text}T00:00:00.000Z`), () => `${label}: a day, as 2026-01-31.`),
+  read: (text) =>
+    Result.fromOption(
+      Option.filter(instantOf(`${text}T00:00:00.000Z`), (at) => at >= 0 && at + DAY_MS <= LAST_INSTANT),
+      () => `${label}: a day, as 2026-01-31.`
+    ),
   // The browser's own field shows nothing for what is no day.
   input: (text) => field({ name, label, value: text, type: text === "" || /^\d{4}-\d{2}-\d{2}$/.test(text) ? "date" : "text" })
 })

@@ -61,7 +61,8 @@ export const makeUnknown = Effect.gen(function* () {
 
   /** A file to fill in: those that wait for a person, with the outcome left open. */
   const template = Effect.fn("UnknownPage.template")(function* (visit: Visit): Effect.fn.Return<Answer> {
-    const { filter } = filters.read(visit.query, visit.at)
+    const { filter, mistakes } = filters.read(visit.query, visit.at)
+    if (mistakes.size > 0) return yield* show(visit)
     const rows = yield* work.list({ ...filter, state: "review" }, null, RULINGS_AT_MOST)
     const lines = rows.map(({ currency, reference }) => `${reference},,,${currency}\n`)
     return {
