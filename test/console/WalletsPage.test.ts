@@ -1,10 +1,9 @@
 import { expect, it, layer } from "@effect/vitest"
-import { Effect, Layer, Redacted } from "effect"
+import { Effect, Layer } from "effect"
 import { h } from "preact"
 import { renderToString } from "preact-render-to-string"
 import { makeWallets } from "../../src/console/pages/Wallets.ts"
 import { minor } from "../../src/domain/Money.ts"
-import { OperatorName } from "../../src/domain/Operator.ts"
 import { GatewayStatus } from "../../src/services/ports/GatewayStatus.ts"
 import { WalletBalances } from "../../src/services/reference/WalletBalances.ts"
 import { fake, unexpected } from "../fakes/Fake.ts"
@@ -34,14 +33,7 @@ it.effect("says where the floats of a database server are missing, and names no 
   Effect.gen(function* () {
     const { routes } = yield* makeWallets
     const [route = unexpected("routes", [])] = routes
-    const answer = yield* route.answer({
-      visitor: { name: OperatorName.make("jane"), role: "viewer", createdAt: NOON, session: Redacted.make(""), formToken: "" },
-      at: NOON,
-      path: "/wallets",
-      params: {},
-      query: new URLSearchParams(),
-      form: new URLSearchParams()
-    })
+    const answer = yield* route.answer()
     const page = textOf(renderToString(h("main", null, answer._tag === "Page" ? answer.body : unexpected(answer._tag, []))))
     expect(page).toContain("A database server does not answer")
     expect(page).toContain("live UGX UGX 900 at least UGX 100 unknown")
@@ -52,10 +44,10 @@ it.effect("says where the floats of a database server are missing, and names no 
           read: Effect.succeed([
             {
               provider: "mtn",
-              mode: "live",
+              mode: "live" as const,
               isPrevious: false,
               asOf: NOON,
-              wallets: [{ currency: "UGX", available: minor(900n), pending: null }]
+              wallets: [{ currency: "UGX" as const, available: minor(900n), pending: null }]
             }
           ])
         }),
@@ -63,7 +55,7 @@ it.effect("says where the floats of a database server are missing, and names no 
           read: Effect.succeed({
             ...picture,
             floatsAreWhole: false,
-            floats: [{ mode: "live", currency: "UGX", available: 100n, reserved: 0n, receivable: 0n }]
+            floats: [{ mode: "live" as const, currency: "UGX" as const, available: 100n, reserved: 0n, receivable: 0n }]
           })
         })
       )
