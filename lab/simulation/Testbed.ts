@@ -75,7 +75,9 @@ export const makeTestbed = Effect.fnUntraced(function* (
   // One round trip. Not TRUNCATE, after which every statement would be planned anew. The whole is consistent, so that no order is needed.
   const all = (statements: ReadonlyArray<string>) =>
     Effect.asVoid(
-      Effect.orDie(sql.unsafe(`DO $$ BEGIN SET LOCAL session_replication_role = replica; ${statements.join(" ")} END $$`))
+      Effect.orDie(
+        sql.unsafe(`DO $$${COLUMNS_FIRST}BEGIN SET LOCAL session_replication_role = replica; ${statements.join(" ")} END $$`)
+      )
     )
   const clearTo = (statements: ReadonlyArray<string>) => all([...deletes, ...inserts, KEEP_NOTHING, ...statements])
   const clear = (setting: Setting) => clearTo(set(setting))
@@ -104,6 +106,9 @@ const keep = (sql: SqlClient.SqlClient, name: string) =>
     const [row] = yield* sql.unsafe<{ filled: boolean }>(`SELECT EXISTS (SELECT FROM beginning.${name}) AS filled`)
     return row?.filled === true
   }).pipe(Effect.orDie)
+
+/** A block's own variables, as FOUND, are named like columns; it names columns alone. A line of its own. */
+const COLUMNS_FIRST = "\n#variable_conflict use_column\n"
 
 /** Nodes keep nothing of the story before, or of what a restore forgot. */
 const KEEP_NOTHING = "UPDATE audit_head SET cache_version = extract(epoch FROM clock_timestamp()) * 1000000;"
