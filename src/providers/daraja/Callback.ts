@@ -14,7 +14,7 @@ import { ChargeCallback, Confirmation, isAccountReference, paths, RegisterAnswer
 /**
  * Safaricom signs nothing. Each result goes to an address of its own, which only its request has named; the confirmations of a paybill go to the one
  * that was registered for them, and to the account's address, which others may learn, comes nothing. A result of a charge or a payout is a reason to
- * ask; the answer to a question waits for whoever asked. A confirmation of a payment that is none of ours is refused, and nothing of it is kept.
+ * ask; the answer to a question waits for whoever asked. A confirmation of a payment that is none of ours is taken all the same, since a paybill has others, and nothing of it is kept.
  */
 export const darajaCallbacks = (account: Account): Callbacks => {
   const { addresses, settings } = account
@@ -33,7 +33,7 @@ export const darajaCallbacks = (account: Account): Callbacks => {
   return {
     verify: (callback) =>
       Option.flatMap(purposeOf(callback), ({ id, kind }) =>
-        kind === "confirm" ? Option.as(paymentIn(callback.body), answer) : hintOf(kind, id, callback.body)
+        kind === "confirm" ? Option.as(confirmed(callback.body), answer) : hintOf(kind, id, callback.body)
       ),
     keep: (callback) =>
       Option.match(purposeOf(callback), {
@@ -68,7 +68,9 @@ const registrationOf = ({ addresses, client, settings }: Account): CallbackRegis
       if (code !== STANDING) return refused(response._tag === "Answered" ? `HTTP ${response.status}, ${code}` : response.note)
       return (yield* isRegistered)
         ? { result: "registered", note: `Safaricom has addresses for ${shortcode} already, and this gateway registered these` }
-        : refused(`Safaricom has other addresses for ${shortcode}, or failed (${code}): look in its portal, under URL management`)
+        : refused(
+            `Safaricom has addresses for ${shortcode}, others or these from a call that had no answer, or failed (${code}): look in its portal, under URL management`
+          )
     })
   }
 }
