@@ -262,7 +262,7 @@ const lookingForPayout = (account: Account) =>
   })
 
 interface AskedTransaction {
-  /** What its questions are kept by. */
+  /** The name by which its questions are kept. */
   readonly subject: string
   readonly PartyA: string
   readonly by: object

@@ -251,7 +251,7 @@ const reasonIn = (reported: Result | null, id: string) => {
   return ResultType === "0" && OriginatorConversationID === id ? failureBy("payout", ResultCode) : undefined
 }
 
-/** What is known by one receipt. */
+/** The state of a charge by one receipt. */
 export interface ConfirmedPayment {
   readonly found: FactWithAlarm<StatusOutcome>
   /** Whether it was read, and does not pay the charge. */
