@@ -30,6 +30,8 @@ import { approvers, asha, biko } from "./Desks.ts"
 /** The records that a person ruled on, and those of which the provider said something since. */
 const ruled = new Set<string>()
 const moved = new Set<string>()
+/** The revision of a record; 1 where it is not here. */
+const revisions = new Map<string, bigint>()
 /** Runs in the commit of each ruling, before it ends. */
 let during: Effect.Effect<void> = Effect.void
 
@@ -53,7 +55,10 @@ const review = Layer.effect(
   })
 )
 const transactions = fake(Transactions, {
-  byReference: (reference) => Effect.succeed(Option.some({ transaction: payout({ reference, needsReview: true }), revision: 1n }))
+  byReference: (reference) =>
+    Effect.succeed(
+      Option.some({ transaction: payout({ reference, needsReview: true }), revision: revisions.get(reference) ?? 1n })
+    )
 })
 
 const desk = Layer.unwrap(
@@ -139,6 +144,26 @@ layer(desk)("an approved file of rulings", (it) => {
         action: "proposal finish",
         actor: "console/biko",
         details: { ruled: "2", left: "1", why: note, proposed_by: "asha", approved_by: "biko" }
+      })
+    })
+  )
+
+  it.effect("rules only the rows that its summary counts: one of a revision to come is left", () =>
+    Effect.gen(function* () {
+      const [one, other] = [yield* newReference, yield* newReference]
+      const text = `reference,outcome\n${one},successful\n${other},successful`
+      const seen = new Map([
+        [one, 1n],
+        [other, 2n]
+      ])
+      const id = yield* (yield* ReviewFiles).propose({ text, evidence: "letter", seen }, { by: asha, at: 1 })
+      expect((yield* found(id)).details).toMatchObject({ successful: "1", not_ruled: "1" })
+      revisions.set(other, 2n)
+      yield* (yield* Approvals).approve(id, { by: biko, at: 2 })
+      expect([ruled.has(one), ruled.has(other)]).toStrictEqual([true, false])
+      expect(yield* found(id)).toMatchObject({
+        status: "done",
+        note: "1 row ruled, 1 left: line 3: it has changed since the file was looked at"
       })
     })
   )

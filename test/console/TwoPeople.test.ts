@@ -37,6 +37,9 @@ const { approvalFrom } = consoleOf(reader({}, []), [], [])
 /** Where the process dies, if it does: before the ruling's commit, or after it. */
 let dies: "before" | "after" | null = null
 const gone = Effect.die(new Error("the database went away"))
+/** What the provider said something of since it was looked at. */
+const moved = new Set<string>()
+const revisionOf = (reference: string) => (moved.has(reference) ? 2n : 1n)
 /** Who ruled on it, as it was committed. */
 const rulings = Effect.fnUntraced(function* (reference: string) {
   const sql = yield* SqlClient.SqlClient
@@ -56,7 +59,7 @@ const review = Layer.effect(
       fake(Review, {
         resolve: Effect.fnUntraced(function* (reference, _resolution, audit, seen) {
           if (dies === "before") return yield* gone
-          if (seen !== 1n) return yield* new NotResolved({ message: "the provider said something since" })
+          if (seen !== revisionOf(reference)) return yield* new NotResolved({ message: "the provider said something since" })
           const made = yield* Effect.provideService(rulings(reference), SqlClient.SqlClient, sql)
           if (made.length > 0) return yield* new NotResolved({ message: "no review is open" })
           yield* Effect.orDie(sql.withTransaction(trail.write(audit)))
@@ -72,7 +75,9 @@ const transactions = fake(Transactions, {
   history: () => Effect.succeed([{ at: 2, actor: "reconciler", fact: "Succeeded", note: "", status: "pending" }]),
   byReference: (reference) => {
     const amount = reference.startsWith("0") ? SMALL : LARGE
-    return Effect.succeed(Option.some({ transaction: payout({ reference, amount, principal: amount }), revision: 1n }))
+    return Effect.succeed(
+      Option.some({ transaction: payout({ reference, amount, principal: amount }), revision: revisionOf(reference) })
+    )
   }
 })
 
@@ -107,9 +112,9 @@ const large = Effect.map(newReference, (reference) => Reference.make(`A${referen
 const small = Effect.map(newReference, (reference) => Reference.make(`0${reference.slice(1)}`))
 const paid = { outcome: "successful", evidence: "statement, line 7, 256772123456", amount: null, fee: null } as const
 
-const opened = Effect.fnUntraced(function* (seen = 1n) {
+const opened = Effect.fnUntraced(function* () {
   const reference = yield* large
-  expect(yield* (yield* ReviewApprovals).rule({ reference, resolution: paid, seen }, { by: asha, at: 1 })).toBe("proposed")
+  expect(yield* (yield* ReviewApprovals).rule({ reference, resolution: paid, seen: 1n }, { by: asha, at: 1 })).toBe("proposed")
   const found = (yield* all).find(({ subject }) => subject === reference)
   return { reference, id: found?.id ?? Reference.make("") }
 })
@@ -197,14 +202,27 @@ layer(desk)("a ruling in the console", (it) => {
     Effect.gen(function* () {
       const { approve } = yield* Approvals
       const { rule } = yield* ReviewApprovals
-      const { id, reference } = yield* opened(7n)
+      const { id, reference } = yield* opened()
+      moved.add(reference)
       const why = "the provider said something since. Since it was proposed: reconciler said Succeeded, now pending"
       expect((yield* Effect.flip(approve(id, { by: biko, at: 3 }))).message).toBe(why)
       expect([yield* times(reference), yield* statusOf(id)]).toEqual([0, "failed"])
       const [row] = (yield* (yield* AuditLog).list(50)).filter(({ subject }) => subject === id)
       expect([row?.actor, row?.action]).toEqual(["console/biko", "proposal fail"])
       expect(row?.details).toEqual({ about: reference, proposed_by: "asha", approved_by: "biko", why })
-      expect(yield* rule({ reference, resolution: paid, seen: 1n }, { by: asha, at: 4 })).toBe("proposed")
+      expect(yield* rule({ reference, resolution: paid, seen: 2n }, { by: asha, at: 4 })).toBe("proposed")
+    })
+  )
+
+  it.effect("is not proposed of a revision that the record does not have, neither an earlier nor a coming one", () =>
+    Effect.gen(function* () {
+      const { rule } = yield* ReviewApprovals
+      const reference = yield* large
+      for (const seen of [0n, 2n]) {
+        const refused = yield* Effect.flip(rule({ reference, resolution: paid, seen }, { by: asha, at: 1 }))
+        expect(refused.message).toBe("It has changed since you looked at it: nothing was done. Look at it as it is now.")
+      }
+      expect((yield* all).some(({ subject }) => subject === reference)).toBe(false)
     })
   )
 

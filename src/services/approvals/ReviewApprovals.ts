@@ -19,6 +19,8 @@ import { type Acting, NotDecided } from "./Deciding.ts"
 /** So many of the newest lines of a record's history are shown where an approval fails. */
 const NEWS_SHOWN = 5
 
+const CHANGED = "It has changed since you looked at it: nothing was done. Look at it as it is now."
+
 interface Wish {
   readonly reference: Reference
   readonly resolution: Resolution
@@ -58,6 +60,8 @@ export class ReviewApprovals extends Context.Service<
             yield* review.resolve(reference, resolution, { ...audit, action: "review resolve", details }, seen)
             return "resolved"
           }
+          // A form may name a revision that the record has not reached yet.
+          if (found.value.revision !== seen) return yield* new NotDecided({ message: CHANGED })
           const proposal = { kind: "review resolve", subject: reference, proposedBy: by, proposedAt: at } as const
           const opened = yield* proposals.open(
             {

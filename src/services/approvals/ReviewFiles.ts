@@ -28,8 +28,8 @@ export class ReviewFiles extends Context.Service<
   ReviewFiles,
   {
     /**
-     * Opens a proposal of the rows that could be ruled when they were looked at; its id. One whose record has changed since stays in it and is
-     * left. Refused where none can be ruled any more, or where the same file waits already.
+     * Opens a proposal of the rows that can be ruled as they were looked at; its id. Another row stays in it to be shown, and is left.
+     * Refused where none can be ruled any more, or where the same file waits already.
      */
     readonly propose: (file: EvidenceFile, acting: Acting) => Effect.Effect<Reference, NotDecided>
     /** The proposed rows as their records are now. */
@@ -66,7 +66,7 @@ export class ReviewFiles extends Context.Service<
             subject,
             proposedBy: by,
             proposedAt: at,
-            details: { ...details, rulings: rowsText(rows) }
+            details: { ...details, rulings: rowsText(proposedOf(rows, ready)) }
           },
           { at, actor: consoleActor(by), action: "review propose", subject, details }
         )
@@ -118,6 +118,15 @@ const summaryOf = ({ digest, notRuled, ready }: LookedAt, evidence: string): Rea
 })
 
 type SeenRow = FileRow & { readonly seen: bigint }
+
+/** No record has it. */
+const NO_REVISION = 0n
+
+/** A row that is not counted as ready is never ruled, whatever its record becomes: a form may name a revision that is still to come. */
+const proposedOf = (rows: ReadonlyArray<SeenRow>, ready: ReadonlyArray<SeenRow>): ReadonlyArray<SeenRow> => {
+  const lines = new Set(ready.map(({ line }) => line))
+  return rows.map((row) => (lines.has(row.line) ? row : { ...row, seen: NO_REVISION }))
+}
 
 const rowsText = (rows: ReadonlyArray<SeenRow>): string =>
   rows
