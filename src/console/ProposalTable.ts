@@ -48,6 +48,7 @@ const labels: Readonly<Record<string, string>> = {
   external_id: "External id",
   key_id: "Key",
   role: "Role",
+  limited_role: "Role",
   label: "Label",
   from: "Used from",
   open_now: "Open now",

@@ -73,6 +73,22 @@ layer(desks)("a key in the console", (it) => {
       })
     )
 
+  it.effect("that is held to networks is issued with them, and is no proposal that the release before could issue without", () =>
+    Effect.gen(function* () {
+      const appId = yield* newTenant
+      const addresses = ["10.1.0.0/16", "192.0.2.7/32"]
+      yield* (yield* KeyApprovals).proposeIssue({ ...wish(appId), addresses }, { by: asha, at: 1 })
+      const id = yield* waiting(appId)
+      const { details } = Option.getOrThrow(yield* (yield* Proposals).find(id))
+      // The members that the release before needs, and takes for the whole.
+      expect(["app_id", "key_id", "mode", "role"].filter((name) => !(name in details))).toStrictEqual(["role"])
+      const { approve, issueKey } = yield* Approvals
+      yield* approve(id, { by: biko, at: 2 })
+      yield* issueKey(id, { by: asha, at: 3 })
+      expect(yield* (yield* Tenants).keys(appId)).toMatchObject([{ role: "tenant", addresses }])
+    })
+  )
+
   it.effect("is revoked by two people, once", () =>
     Effect.gen(function* () {
       const { appId, id, issueKey } = yield* approved

@@ -60,8 +60,10 @@ export class KeyApprovals extends Context.Service<
       ) {
         if (Option.isNone(yield* tenants.find(appId))) return yield* new NotDecided({ message: `There is no tenant ${appId}.` })
         const keyId = yield* keys.newKeyId
-        const terms = { ...(label === "" ? {} : { label }), ...(addresses.length === 0 ? {} : { from: addresses.join(",") }) }
-        const details = { app_id: appId, key_id: keyId, mode, role, ...terms, note }
+        const labelled = label === "" ? {} : { label }
+        const terms =
+          addresses.length === 0 ? { role, ...labelled } : { [LIMITED_ROLE]: role, ...labelled, from: addresses.join(",") }
+        const details = { app_id: appId, key_id: keyId, mode, ...terms, note }
         yield* open({ kind: "key issue", subject: `${appId}/${keyId}`, details }, acting)
       })
 
@@ -98,11 +100,14 @@ export class KeyApprovals extends Context.Service<
   )
 }
 
+/** The role of a key that is held to networks. The release before knows no networks: it finds no role, and issues no key that may be used from anywhere. */
+const LIMITED_ROLE = "limited_role"
+
 const decodeDetails = Schema.decodeUnknownEffect(Schema.Struct({ app_id: AppId, key_id: Schema.String, mode: Mode, role: Role }))
 
 /** The proposed caller, as it was written down. */
 const callerOf = ({ details }: Proposal): Effect.Effect<Caller> =>
-  Effect.matchEffect(decodeDetails(details), {
+  Effect.matchEffect(decodeDetails({ role: details[LIMITED_ROLE], ...details }), {
     onFailure: (error) => Effect.die(error),
     onSuccess: ({ app_id: appId, key_id: keyId, mode, role }) => Effect.succeed({ appId, keyId, mode, role })
   })
