@@ -41,6 +41,14 @@ export type Proposal = typeof Proposal.Type
 
 /** A proposal that is not carried out by then has expired: its circumstances have changed. */
 export const PROPOSAL_WAITS_MS = 72 * 3_600_000
+/**
+ * A change of configuration waits less: the release before does not know these kinds, and every proposal that has waited for three days, of whatever kind,
+ * has to be over by then, or its nodes end none any more.
+ */
+export const CONFIGURATION_WAITS_MS = 48 * 3_600_000
 
-export const hasExpired = ({ proposedAt }: Pick<Proposal, "proposedAt">, at: Instant): boolean =>
-  at - proposedAt >= PROPOSAL_WAITS_MS
+export const waitsMs = (kind: ProposalKind): number =>
+  configurationKinds.some((one) => one === kind) ? CONFIGURATION_WAITS_MS : PROPOSAL_WAITS_MS
+
+export const hasExpired = ({ kind, proposedAt }: Pick<Proposal, "kind" | "proposedAt">, at: Instant): boolean =>
+  at - proposedAt >= waitsMs(kind)

@@ -1,6 +1,5 @@
 import { Clock, Duration, Effect, Exit, Option, Ref } from "effect"
 import type { Instant } from "../domain/Instant.ts"
-import { PROPOSAL_WAITS_MS } from "../domain/Proposal.ts"
 import { ClockWatch } from "./ports/ClockWatch.ts"
 import { Idempotency } from "./ports/Idempotency.ts"
 import { Nonces } from "./ports/Nonces.ts"
@@ -77,7 +76,7 @@ export const makeRetentionRound = Effect.gen(function* () {
     { step: "old counts of routes", sweep: (now: number) => routes.prune(now - ROUTES_KEPT_MS, ROWS_PER_STEP) },
     { step: "what providers' adapters shared", sweep: (now: number) => memory.prune(now, ROWS_PER_STEP) },
     { step: "tenants' changes", sweep: (now: number) => changes.prune(now - TENANT_CHANGES_KEPT_MS, ROWS_PER_STEP) },
-    { step: "expired proposals", sweep: (now: number) => proposals.expire(now - PROPOSAL_WAITS_MS, now, ROWS_PER_STEP) },
+    { step: "expired proposals", sweep: (now: number) => proposals.expire(now, ROWS_PER_STEP) },
     {
       step: "results of reconciliation",
       sweep: (now: number) => reconciliations.prune(now - RECONCILIATIONS_KEPT_MS, ROWS_PER_STEP)

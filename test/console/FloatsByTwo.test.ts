@@ -63,8 +63,8 @@ layer(desks)("a credit or a debit in the console", (it) => {
       const id = yield* proposed(wishOf(appId))
       const late = 1 + PROPOSAL_WAITS_MS
       expect(yield* refusal(approve(id, { by: biko, at: late }))).toContain("It expired")
-      expect(yield* proposals.expire(0, late, 10)).toBe(0)
-      expect(yield* proposals.expire(late - PROPOSAL_WAITS_MS, late, 10)).toBe(1)
+      expect(yield* proposals.expire(late - 1, 10)).toBe(0)
+      expect(yield* proposals.expire(late, 10)).toBe(1)
       expect(yield* stateOf(appId, id)).toEqual([0n, "withdrawn"])
       const again = yield* proposed(wishOf(appId), 5)
       yield* approve(again, { by: biko, at: 6 })

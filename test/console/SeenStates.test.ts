@@ -1,8 +1,10 @@
 import { expect, layer } from "@effect/vitest"
 import { Effect, Option } from "effect"
 import type { AppId } from "../../src/domain/Ids.ts"
+import { CONFIGURATION_WAITS_MS, PROPOSAL_WAITS_MS } from "../../src/domain/Proposal.ts"
 import { Approvals } from "../../src/services/approvals/Approvals.ts"
 import { ConfigurationApprovals } from "../../src/services/approvals/ConfigurationApprovals.ts"
+import { Proposals } from "../../src/services/ports/Proposals.ts"
 import { Tenants } from "../../src/services/ports/Tenants.ts"
 import { auditEntry } from "../support/TestDatabase.ts"
 import { asha, biko, desks, newTenant, refusal, waiting } from "./Desks.ts"
@@ -80,6 +82,24 @@ layer(desks)("a state that was left and came again", (it) => {
       yield* pin(appId, "one")
       yield* approved(appId)
       expect((yield* found(appId)).status).toBe("active")
+    })
+  )
+})
+
+layer(desks)("a change of configuration that waits", (it) => {
+  it.effect("expires a day before the release before, which does not know it, would look for it", () =>
+    Effect.gen(function* () {
+      expect(PROPOSAL_WAITS_MS - CONFIGURATION_WAITS_MS).toBe(24 * 3_600_000)
+      const proposals = yield* Proposals
+      const { change } = yield* ConfigurationApprovals
+      const appId = yield* newTenant
+      yield* change({ change: { kind: "tenant freeze", appId }, note: "stolen keys" }, { by: asha, at: 1 }, "support")
+      const id = yield* waiting(appId)
+      const late = 1 + 48 * 3_600_000
+      expect(yield* refusal((yield* Approvals).approve(id, { by: biko, at: late }))).toContain("It expired")
+      expect(yield* proposals.expire(late - 1, 10)).toBe(0)
+      expect(yield* proposals.expire(late, 10)).toBe(1)
+      expect(Option.getOrThrow(yield* proposals.find(id)).status).toBe("withdrawn")
     })
   )
 })

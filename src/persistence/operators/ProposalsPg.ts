@@ -3,7 +3,7 @@ import { Effect, Layer, Option, Result, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import type { Reference } from "../../domain/Ids.ts"
 import { type Instant, iso } from "../../domain/Instant.ts"
-import { Proposal, ProposalStatus } from "../../domain/Proposal.ts"
+import { Proposal, ProposalKind, ProposalStatus, waitsMs } from "../../domain/Proposal.ts"
 import type { AuditEntry } from "../../services/ports/AuditLog.ts"
 import {
   type NewProposal,
@@ -130,9 +130,13 @@ export const ProposalsPg = Layer.effect(
       Effect.orDie
     )
 
-    const expire = Effect.fn("Proposals.expire")(function* (before: Instant, at: Instant, limit: number) {
+    const expire = Effect.fn("Proposals.expire")(function* (at: Instant, limit: number) {
+      const kinds = ProposalKind.literals
+      const before = kinds.map((kind) => iso(at - waitsMs(kind)))
       const old = yield* proposals(sql`SELECT ${columns} FROM console_proposals
-        WHERE status IN ('open', 'approved') AND proposed_at <= ${iso(before)}::timestamptz ORDER BY proposed_at, id LIMIT ${limit}`)
+        WHERE status IN ('open', 'approved')
+          AND proposed_at <= (SELECT w.before FROM unnest(${kinds}::text[], ${before}::timestamptz[]) AS w(kind, before) WHERE w.kind = console_proposals.kind)
+        ORDER BY proposed_at, id LIMIT ${limit}`)
       yield* Effect.forEach(old, ({ id, proposedBy, status, subject }) => {
         const audit = { at, actor: "console", action: "proposal expire", subject: id, details: { about: subject } }
         // The table's words for it: the proposal has no decision, so it counts as withdrawn by its proposer.

@@ -150,5 +150,5 @@ const rowOf = (proposal: Proposal, { at, by }: Acting, action: string): AuditEnt
 })
 
 const notYours = "It is decided already, or it is your own: somebody else has to approve it."
-const expired = "It expired: nobody carried it out within three days. Propose it anew, if it is still wanted."
+const expired = "It expired: nobody carried it out in time. Propose it anew, if it is still wanted."
 const notToIssue = "Its proposer issues it, once, after somebody else approved it."

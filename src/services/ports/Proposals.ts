@@ -60,7 +60,7 @@ export class Proposals extends Context.Service<
       act: Effect.Effect<A, NotCarriedOut>,
       failure: AuditEntry
     ) => Effect.Effect<Option.Option<Result.Result<A, NotCarriedOut>>>
-    /** Ends what waits and was proposed until then, at most `limit` of it, each with its audit row; answers how many. */
-    readonly expire: (before: Instant, at: Instant, limit: number) => Effect.Effect<number>
+    /** Ends what waits and has expired by then, at most `limit` of it, each with its audit row; answers how many. A kind that is unknown here is left. */
+    readonly expire: (at: Instant, limit: number) => Effect.Effect<number>
   }
 >()("gateway/services/ports/Proposals") {}
