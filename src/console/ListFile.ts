@@ -14,10 +14,14 @@ const PAUSES = { times: 30, schedule: Schedule.spaced("1 second") }
 export interface ListFile<A, P, E> {
   readonly name: string
   readonly columns: ReadonlyArray<readonly [string, (row: A) => CsvValue]>
-  readonly read: (page: {
-    readonly limit: number
-    readonly after: P | null
-  }) => Effect.Effect<{ readonly rows: ReadonlyArray<A>; readonly next: P | null }, E>
+  readonly read: (page: { readonly limit: number; readonly after: P | null }) => Effect.Effect<ListRows<A, P>, E>
+}
+
+export interface ListRows<A, P> {
+  readonly rows: ReadonlyArray<A>
+  readonly next: P | null
+  /** There are more, which no page has. */
+  readonly isCut?: boolean
 }
 
 /** A list as CSV, read page by page as it is taken. Its rows are masked as on the page. */
@@ -31,9 +35,9 @@ export const listFile = <A, P, E>({ columns, name, read }: ListFile<A, P, E>): C
   const step = ({ after, reads, written }: Walk) =>
     read({ limit: Math.min(ROWS_A_READ, ROWS_WRITTEN - written), after }).pipe(
       Effect.retry(PAUSES),
-      Effect.map(({ next, rows }) => {
+      Effect.map(({ isCut: hasNoMore = false, next, rows }) => {
         const walk = { after: next, written: written + rows.length, reads: reads + 1 }
-        const isCut = next !== null && (walk.written >= ROWS_WRITTEN || walk.reads >= READS_AT_MOST)
+        const isCut = hasNoMore || (next !== null && (walk.written >= ROWS_WRITTEN || walk.reads >= READS_AT_MOST))
         const lines = [...rows.map(lineOf), ...(isCut ? [cutLine(columns.length)] : [])]
         return [[csvText(lines)], next === null || isCut ? Option.none<Walk>() : Option.some<Walk>(walk)] as const
       })
@@ -51,7 +55,4 @@ export const listFile = <A, P, E>({ columns, name, read }: ListFile<A, P, E>): C
 
 /** A file that ends early must not look whole. */
 const cutLine = (columns: number): string =>
-  csvLine([
-    `cut here: there is more than ${ROWS_WRITTEN} rows or was looked at; narrow the list down`,
-    ...Array<null>(columns - 1).fill(null)
-  ])
+  csvLine(["cut here: there is more than is written here. Narrow the list down", ...Array<null>(columns - 1).fill(null)])

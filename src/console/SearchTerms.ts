@@ -113,12 +113,15 @@ const endOfNumber = (text: string): string | null => {
   return /^[0-9]{7,15}$/.test(digits) ? digits.slice(-4) : null
 }
 
-/** The rest of the filter, of records that were found by what a customer said. */
+/** The filter, of records that were found by a word. */
 export const isWithin =
   (filter: RecordFilter) =>
   (record: Transaction): boolean => {
-    const { amountFrom, amountTo, corridor, createdFrom, currency, failure, kind, needsReview, provider, status } = filter
+    const { amountFrom, amountTo, appId, corridor, createdFrom, createdTo, currency, failure, kind, mode } = filter
+    const { needsReview, provider, status } = filter
     return (
+      (appId === null || record.appId === appId) &&
+      (mode === null || record.mode === mode) &&
       (kind === null || record.kind === kind) &&
       (status === null || record.status === status) &&
       (provider === null || record.provider === provider) &&
@@ -127,6 +130,7 @@ export const isWithin =
       (amountFrom === null || record.amount >= amountFrom) &&
       (amountTo === null || record.amount <= amountTo) &&
       (createdFrom === null || record.createdAt >= createdFrom) &&
+      (createdTo === null || record.createdAt < createdTo) &&
       (!needsReview || record.needsReview) &&
       (corridor === null || (record.kind !== "exchange" && isOn(corridor, record.corridor)))
     )

@@ -4,11 +4,12 @@ import { type ComponentChildren, h } from "preact"
 import { renderToString } from "preact-render-to-string"
 import { makeTransactions } from "../../src/console/pages/Transactions.ts"
 import { RateLimited } from "../../src/domain/errors/Retriable.ts"
+import { AppId, Reference } from "../../src/domain/Ids.ts"
 import { OperatorName } from "../../src/domain/Operator.ts"
 import type { AuditEntry } from "../../src/services/ports/AuditLog.ts"
 import { Transactions } from "../../src/services/ports/Transactions.ts"
 import { fake, unexpected } from "../fakes/Fake.ts"
-import { fakeProviderRegistry } from "../fakes/FakeProvider.ts"
+import { fakeProvider, fakeProviderRegistry } from "../fakes/FakeProvider.ts"
 import { fakeVault } from "../fakes/FakeVault.ts"
 import { collection, NOON } from "../support/SampleTransactions.ts"
 
@@ -80,6 +81,21 @@ it.effect.each<readonly [string, string | null]>([
     })
 )
 
+it.effect("records of several accounts that one reference of a provider names are narrowed by the other filters", () => {
+  const ours = (reference: string, appId: string) => ({
+    transaction: collection({ reference: Reference.make(reference.padEnd(26, "0")), appId: AppId.make(appId) }),
+    revision: 1n
+  })
+  const transactions = fake(Transactions, {
+    byProviderReference: (_, mode) =>
+      Effect.succeed(mode === "live" ? [ours("A", "shop-1"), ours("B", "shop-2"), ours("C", "shop-2")] : [])
+  })
+  return Effect.gen(function* () {
+    const shown = shownOf(yield* opened("GET", "q=PR-1&app=shop-2"))
+    expect([...shown.matchAll(/href="\/transactions\/(\w)0+"/g)].map(([, first]) => first)).toStrictEqual(["B", "C"])
+  }).pipe(Effect.provide(Layer.mergeAll(transactions, fakeProviderRegistry([fakeProvider("one")]), fakeVault)))
+})
+
 /** The console's search of a tenant that has one collection, with what was asked for and what was written down. */
 const searched = Effect.fnUntraced(function* (
   method: "GET" | "POST",
@@ -95,7 +111,7 @@ const searched = Effect.fnUntraced(function* (
     sought: ({ appId, mode }, sought) =>
       Effect.sync(() => {
         asked.push({ appId, mode, by: sought._tag })
-        const items = mode === "live" && sought._tag === "party" ? [collection()] : []
+        const items = mode === "live" && sought._tag === "party" ? [collection({ appId })] : []
         return { items, next: items.length === 0 ? null : { at: NOON, id: "" } }
       }),
     soughtEverywhere: (sought, { mode }) =>

@@ -19,6 +19,7 @@ import { type Answer, page, redirect, type Visit } from "../Route.ts"
 /** The open ones and the newest of the others; what is older is in the audit log. */
 const PROPOSALS_READ = 1_000
 const LONGEST_NOTE = 200
+const CUT = `There are more than the newest ${PROPOSALS_READ}: narrow the list down, or read the audit log.`
 
 /** The decisions of a second person. */
 export const makeDecisions = Effect.gen(function* () {
@@ -30,15 +31,17 @@ export const makeDecisions = Effect.gen(function* () {
     const { mistakes, value } = readingOf(asked)
     const kind = value(filters.kind)
     const [status, by, about] = [value(filters.status), value(filters.by), value(filters.about)]
-    if (mistakes.size > 0) return { found: [], mistakes }
-    const newest = yield* proposals.list({ kinds: kind === null ? ProposalKind.literals : [kind], about }, PROPOSALS_READ)
+    if (mistakes.size > 0) return { found: [], isCut: false, mistakes }
+    const kinds = kind === null ? ProposalKind.literals : [kind]
+    const read = yield* proposals.list({ kinds, about }, PROPOSALS_READ + 1)
+    const newest = read.slice(0, PROPOSALS_READ)
     const found = newest.filter((one) => (status === null || one.status === status) && (by === null || one.proposedBy === by))
-    return { found, mistakes }
+    return { found, isCut: read.length > PROPOSALS_READ, mistakes }
   })
 
   const show = Effect.fn("Decisions.show")(function* (visit: Visit): Effect.fn.Return<Answer> {
     const { query } = visit
-    const { found, mistakes } = yield* fitting(query)
+    const { found, isCut, mistakes } = yield* fitting(query)
     const form = filterForm({ to: "/proposals", filters: all, asked: query, mistakes })
     if (mistakes.size > 0) return page("Approvals", form, { status: 422 })
     const begin = found.findIndex(({ id }) => id === query.get("after")) + 1
@@ -49,15 +52,16 @@ export const makeDecisions = Effect.gen(function* () {
       section(
         "Open and decided approvals",
         proposalTable(visit, shown),
+        isCut && next === null ? h("p", { class: "warning" }, CUT) : null,
         listEnd({ to: "/proposals", kept: keptOf(all, query), next })
       )
     ])
   })
 
   const file = Effect.fn("Decisions.file")(function* (visit: Visit): Effect.fn.Return<Answer> {
-    const { found, mistakes } = yield* fitting(visit.query)
+    const { found, isCut, mistakes } = yield* fitting(visit.query)
     if (mistakes.size > 0) return yield* show(visit)
-    return listFile({ name: "approvals", columns, read: () => Effect.succeed({ rows: found, next: null }) })
+    return listFile({ name: "approvals", columns, read: () => Effect.succeed({ rows: found, next: null, isCut }) })
   })
 
   const decided = (visit: Visit, decide: (id: Reference) => Effect.Effect<Answer, NotDecided>) => {

@@ -109,7 +109,8 @@ export const makeTransactions = Effect.gen(function* () {
       if (found.length === 1 && only !== undefined) return { items: found, next: null, reach: "none", only }
       const said = found.length > 1 || !isNoted ? noneFound : yield* bySaying(word, search)
       if (said.items.length > 0) return { ...said, items: yield* fitting(said.items, search) }
-      if (found.length > 1 || filter.partyEnd === null) return { items: found, next: null, reach: said.reach }
+      if (found.length > 1 || filter.partyEnd === null)
+        return { items: yield* fitting(found, search), next: null, reach: said.reach }
     }
     return { ...(yield* transactions.search(filter, { limit, from: after })), reach: "none" }
   })
