@@ -66,6 +66,7 @@ export const airtel = adapterOf(
     return {
       callbacks: airtelCallbacks(callbackKeys),
       payouts: {
+        reachesNetwork: reaches,
         ...(holderCheck === "off" ? {} : { holder }),
         quote: quotingBy((order, now) => quoteBy(settings, order, now)),
         send: payouts.place,

@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto"
 import { Cause, Clock, Effect, Option, Schema, type Scope } from "effect"
 import type { Reference } from "../../domain/Ids.ts"
+import type { MomoParty } from "../../domain/Party.ts"
 import type {
   ChargeOrder,
   PayoutOrder,
@@ -70,13 +71,14 @@ export const daraja = adapterOf(
     return {
       callbacks: darajaCallbacks(account),
       payouts: {
+        reachesNetwork,
         limits: ofNetwork("payout"),
         quote: quotingBy((order, now) => quoteBy(settings, order, now)),
         send: payouts.place,
         fetchStatus: payouts.fetchStatus
       },
       collections: {
-        reachesNetwork: ({ country, network }) => country === "KE" && network === "MPESA",
+        reachesNetwork,
         limits: ofNetwork("charge"),
         contractFee: (charge) => contractFee(settings.fees, { ...charge, direction: "collection" }),
         charge: charges.place,
@@ -86,6 +88,8 @@ export const daraja = adapterOf(
     }
   })
 )
+
+const reachesNetwork = ({ country, network }: MomoParty): boolean => country === "KE" && network === "MPESA"
 
 const misrouted = (why: string) => misroutedTo(identity.title, "The provider does not serve it.", why)
 const misfitting = refusedBy(

@@ -66,16 +66,19 @@ export const mtn = adapterOf(
       place: (order: ChargeOrder) => post("collection", order, order.source, paymentBody(order)),
       look: looking(accounts, "collection")
     })
+    const reachesNetwork = ({ country, network }: MomoParty) =>
+      network === "MTN" && branches.some((branch) => branch.country === country)
     return {
       callbacks: mtnCallbacks,
       payouts: {
+        reachesNetwork,
         ...(settings.holderCheck === "off" ? {} : { holder: holderBy(branches, settings.holderCheck, holderDeadline(settings)) }),
         quote: quotingBy((order, now) => quoteBy(settings, branches, order, now)),
         send: payouts.place,
         fetchStatus: payouts.fetchStatus
       },
       collections: {
-        reachesNetwork: ({ country, network }) => network === "MTN" && branches.some((branch) => branch.country === country),
+        reachesNetwork,
         contractFee: (charge) => contractFee(settings.fees, { ...charge, direction: "collection" }),
         charge: charges.place,
         fetchStatus: charges.fetchStatus

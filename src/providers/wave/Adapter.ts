@@ -64,6 +64,7 @@ export const wave = adapterOf(
     return {
       callbacks: waveCallbacks(wallets.map(({ webhookSecret }) => webhookSecret)),
       payouts: {
+        reachesNetwork: branches.reaches,
         quote: quotingBy((order, now) => quoteBy(settings, order, now)),
         send: payouts.place,
         fetchStatus: payouts.fetchStatus

@@ -9,7 +9,6 @@ import {
   type AmountBelowMinimum,
   type BankAccountUnresolvable,
   CorridorUnsupported,
-  type Issue,
   ValidationFailed
 } from "../../domain/errors/Terminal.ts"
 import { add, LARGEST_AMOUNT, type MinorUnits, minor, minusOrZero, ZERO } from "../../domain/Money.ts"
@@ -24,10 +23,11 @@ import { Corridors } from "../ports/Corridors.ts"
 import type { PayoutOperations, PayoutQuote, Provider, QuoteRefused } from "../ports/Provider.ts"
 import { Tenants } from "../ports/Tenants.ts"
 import { BankAccounts, bankCodesOf, needsBranch } from "../reference/BankAccounts.ts"
-import { isOfNetworkLimits, requireWithinNetworkLimits } from "../routing/NetworkLimits.ts"
-import { firstToSucceed, type PaymentRoute, type RoutedProvider, Routes } from "../routing/Routes.ts"
+import { requireWithinNetworkLimits } from "../routing/NetworkLimits.ts"
+import { firstToSucceed, type PaymentRoute, type RoutedProvider, Routes, reaching } from "../routing/Routes.ts"
 import { type HolderLookup, holderLookups } from "./HolderLookups.ts"
 import { orderedByPrice } from "./PriceRanking.ts"
+import { goesToNextProvider, outside, uncountable } from "./QuoteRefusals.ts"
 
 /**
  * Prices the fee of a payout by asking providers for their own quotes: which, in which order, and when the next one. Below it is the question to one.
@@ -97,7 +97,11 @@ export class PayoutPricing extends Context.Service<
         }
         // A bank's code is of one provider's list, and a wallet of one provider: they stay in the row's own order.
         const preferred = destination?._tag === "momo" ? network : terms.method === "momo" ? "" : null
-        const { compared, keptUntil, providers } = yield* routes.forPayment(caller, corridor, payoutsOf, preferred)
+        const party = destination?._tag === "momo" && network !== null ? { ...destination, network } : destination
+        const { compared, keptUntil, providers } = yield* reaching(
+          yield* routes.forPayment(caller, corridor, payoutsOf, preferred),
+          ({ reachesNetwork }) => party?._tag !== "momo" || (reachesNetwork?.(party) ?? true)
+        )
         if (providers.length === 0)
           return yield* new CorridorUnsupported({
             ...key,
@@ -114,7 +118,7 @@ export class PayoutPricing extends Context.Service<
           providers,
           compared,
           keptUntil,
-          destination: destination?._tag === "momo" && network !== null ? { ...destination, network } : destination,
+          destination: party,
           network,
           sender: yield* senderFor(caller, corridor, providers)
         } satisfies PayoutRoute
@@ -260,19 +264,6 @@ export class PayoutPricing extends Context.Service<
 
 type LimitRefusal = AmountBelowMinimum | AmountAboveMaximum | ValidationFailed
 
-/** A definite refusal to quote: asking again would not change it. */
-export const unquoted = ({ kind }: QuoteRefused): ValidationFailed => new ValidationFailed({ issues: [quoteIssues[kind]] })
-
-const quoteIssues = {
-  party: { path: "destination", message: "is not known to the provider" },
-  inactive: { path: "destination.msisdn", message: "has no active account of its network" },
-  no_recipient: { path: "destination", message: "is not known to the provider" },
-  too_little: { path: "amount_minor", message: "is not an amount that the provider quotes" },
-  too_much: { path: "amount_minor", message: "is not an amount that the provider quotes" },
-  amount: { path: "amount_minor", message: "is not an amount that the provider quotes" },
-  other: { path: "", message: "the provider refuses to quote this payout" }
-} as const satisfies Record<QuoteRefused["kind"], Issue>
-
 const payoutsOf = ({ payouts }: Provider): PayoutOperations | undefined => payouts
 
 /** The terms that decide the price of a payout. */
@@ -340,24 +331,6 @@ const withinLimits = (
     : requireWithinNetworkLimits(operations, destination, corridor, quote.principal).pipe(
         orPassOver(provider.name, outsideLimits)
       )
-
-const outside = (kind: QuoteRefused["kind"]): QuoteRefused => ({
-  _tag: "QuoteRefused",
-  kind,
-  note: "outside of what the account takes for the network"
-})
-
-const uncountable = (fee: MinorUnits): QuoteRefused => ({
-  _tag: "QuoteRefused",
-  kind: "too_much",
-  note: "amount and fee are more than can be counted",
-  fee
-})
-
-/** Whether the next provider is asked for a quote: after no readable answer, where this one does not do it at all, or where its account's limits
- * for the network do not admit it. A refusal of the amount or of the recipient by a provider is final. */
-const goesToNextProvider = (error: { readonly _tag: string; readonly kind?: string }): boolean =>
-  error._tag === "provider_error" || (error._tag === "QuoteRefused" && error.kind === "other") || isOfNetworkLimits(error)
 
 /** Asks one provider for the price: one call, but up to `QUOTES_AT_MOST` (24, in `DeductedFee`) where the fee is deducted from the amount. */
 const askPrice = (

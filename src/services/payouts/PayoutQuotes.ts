@@ -20,8 +20,9 @@ import { PartyScreening } from "../admission/PartyScreening.ts"
 import { FloatLedger } from "../ports/FloatLedger.ts"
 import type { PayoutQuote } from "../ports/Provider.ts"
 import { Vault } from "../ports/Vault.ts"
-import { amountCurrencyOf, leastSent, PayoutPricing, unquoted } from "./PayoutPricing.ts"
+import { amountCurrencyOf, leastSent, PayoutPricing } from "./PayoutPricing.ts"
 import type { PayoutCommand, PayoutRefusal } from "./Payouts.ts"
+import { unquoted } from "./QuoteRefusals.ts"
 
 /** Of a body that is no payout. */
 type BodyRefusal = ValidationFailed | UnknownCurrency | InexactAmount | AmountTypeRequired | ModeMismatch

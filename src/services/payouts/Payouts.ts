@@ -51,9 +51,9 @@ import {
   PayoutPricing,
   type PayoutRoute,
   type PayoutTerms,
-  type PricedPayout,
-  unquoted
+  type PricedPayout
 } from "./PayoutPricing.ts"
+import { unquoted } from "./QuoteRefusals.ts"
 import { refundGuard } from "./RefundGuard.ts"
 
 export interface PayoutCommand extends PayoutTerms {

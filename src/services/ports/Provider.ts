@@ -179,6 +179,8 @@ export type ReadNetworkLimits = (party: MomoParty, currency: Currency) => Effect
 export type MobileHolder = "inactive" | { readonly name: Redacted.Redacted | null }
 
 export interface PayoutOperations {
+  /** Whether the account pays this recipient's network; absent: every network of the corridor's row, as far as its quote does not refuse it. */
+  readonly reachesNetwork?: (recipient: MomoParty) => boolean
   /** Absent: the provider lists no limits. */
   readonly limits?: ReadNetworkLimits
   /** Whether a payout by this corridor has to say who pays, or may; absent: it is not sent. */

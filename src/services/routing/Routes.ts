@@ -4,7 +4,7 @@ import { ProviderError } from "../../domain/errors/Retriable.ts"
 import type { Instant } from "../../domain/Instant.ts"
 import { failoverOrder, leftOut, pinnedFirst, routedProviders } from "../../domain/Routing.ts"
 import type { Caller } from "../../domain/Tenant.ts"
-import { beginCandidates, passOver, rankCandidates } from "../../runtime/RouteTrail.ts"
+import { beginCandidates, passOver, passOverOthers, rankCandidates } from "../../runtime/RouteTrail.ts"
 import type { Provider } from "../ports/Provider.ts"
 import { ProviderRegistry } from "../ports/ProviderRegistry.ts"
 import { Tenants } from "../ports/Tenants.ts"
@@ -228,9 +228,19 @@ const isProviderError = (error: { readonly _tag: string }): error is ProviderErr
 
 const namesTime = (error: { readonly _tag: string }): boolean => isProviderError(error) && error.retry_after_seconds !== undefined
 
+/** Without those that do not reach the payment's network, which is noted in the `RouteTrail`. */
+export const reaching = Effect.fnUntraced(function* <Operations>(
+  { compared, keptUntil, providers }: PaymentRoute<Operations>,
+  reaches: (operations: Operations) => boolean
+): Effect.fn.Return<PaymentRoute<Operations>> {
+  const kept = providers.filter(({ operations }) => reaches(operations))
+  yield* passOverOthers(providers, kept, "network_unreached")
+  return { providers: kept, compared: compared.filter((one) => kept.includes(one)), keptUntil }
+})
+
 /**
- * Asks one after another until one answers. After a failure for which `goesOn` holds the next one is asked. Where all failed, one that could not
- * be read counts first, because it may answer next time, and of those the one that says when.
+ * Asks one after another until one answers. After a failure for which `goesOn` holds the next one is asked. One that could not be read counts
+ * before any refusal, because it may answer next time, and of those the one that says when: a refusal behind an outage is not final.
  */
 export const firstToSucceed = Effect.fnUntraced(function* <One, A, E extends { readonly _tag: string }>(
   all: ReadonlyArray<One>,
@@ -241,7 +251,8 @@ export const firstToSucceed = Effect.fnUntraced(function* <One, A, E extends { r
   for (const [index, one] of all.entries()) {
     const answer = yield* Effect.result(ask(one, index))
     if (Result.isSuccess(answer)) return answer.success
-    if (!goesOn(answer.failure)) return yield* Effect.fail(answer.failure)
+    if (!goesOn(answer.failure))
+      return yield* Effect.fail(refused !== undefined && isProviderError(refused) ? refused : answer.failure)
     if (refused === undefined || (isProviderError(answer.failure) && !namesTime(refused))) refused = answer.failure
   }
   return yield* Effect.fail(refused ?? new ProviderError({}))
