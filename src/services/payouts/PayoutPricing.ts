@@ -27,7 +27,7 @@ import { requireWithinNetworkLimits } from "../routing/NetworkLimits.ts"
 import { firstToSucceed, type PaymentRoute, type RoutedProvider, Routes, reaching } from "../routing/Routes.ts"
 import { type HolderLookup, holderLookups } from "./HolderLookups.ts"
 import { orderedByPrice } from "./PriceRanking.ts"
-import { goesToNextProvider, outside, uncountable } from "./QuoteRefusals.ts"
+import { goesToNextProvider, outside, uncountable, withoutRecipient } from "./QuoteRefusals.ts"
 
 /**
  * Prices the fee of a payout by asking providers for their own quotes: which, in which order, and when the next one. Below it is the question to one.
@@ -96,7 +96,7 @@ export class PayoutPricing extends Context.Service<
           return yield* new ValidationFailed({ issues: [{ path: "destination.name", message: "is required in this corridor" }] })
         }
         // A bank's code is of one provider's list, and a wallet of one provider: they stay in the row's own order.
-        const preferred = destination?._tag === "momo" ? network : terms.method === "momo" ? "" : null
+        const preferred = destination?._tag === "momo" ? network : null
         const party = destination?._tag === "momo" && network !== null ? { ...destination, network } : destination
         const { compared, keptUntil, providers } = yield* reaching(
           yield* routes.forPayment(caller, corridor, payoutsOf, preferred),
@@ -183,6 +183,7 @@ export class PayoutPricing extends Context.Service<
         })
 
       const tryPrice = Effect.fn("PayoutPricing.tryPrice")(function* (payoutRoute: PayoutRoute, terms: PayoutTerms) {
+        if (dependsOnRecipient(payoutRoute)) return withoutRecipient
         const { priceOf, providers } = yield* ordered(payoutRoute, terms)
         const ask = (payoutProvider: PayoutProvider) =>
           Effect.andThen(routes.requireReady(payoutProvider.provider, "send"), priceOf(payoutProvider)).pipe(
@@ -265,6 +266,10 @@ export class PayoutPricing extends Context.Service<
 type LimitRefusal = AmountBelowMinimum | AmountAboveMaximum | ValidationFailed
 
 const payoutsOf = ({ payouts }: Provider): PayoutOperations | undefined => payouts
+
+/** Each network of a preferred corridor has an order of its own: which provider names the price is known with the recipient. */
+const dependsOnRecipient = ({ corridor: { method, preference }, destination, providers }: PayoutRoute): boolean =>
+  destination === null && method === "momo" && preference !== "order" && providers.length > 1
 
 /** The terms that decide the price of a payout. */
 export interface PayoutTerms {

@@ -23,6 +23,12 @@ export const outside = (kind: QuoteRefused["kind"]): QuoteRefused => ({
   note: "outside of what the account takes for the network"
 })
 
+export const withoutRecipient: QuoteRefused = {
+  _tag: "QuoteRefused",
+  kind: "no_recipient",
+  note: "the order of the providers is known with the recipient"
+}
+
 export const uncountable = (fee: MinorUnits): QuoteRefused => ({
   _tag: "QuoteRefused",
   kind: "too_much",

@@ -105,6 +105,24 @@ describe("a preferred order", () => {
     }).pipe(Effect.scoped)
   )
 
+  it.effect("names no price without a recipient, whose network decides who is first; the row's own order does", () =>
+    Effect.gen(function* () {
+      const { node } = yield* routedTo([fakeProvider("alpha", { fee: 100n }), fakeProvider("beta", { fee: 900n })])
+      yield* Effect.gen(function* () {
+        const shown = Effect.map(
+          Effect.flatMap(Payouts, (payouts) => payouts.estimate(caller, { ...payoutCommand(), destination: null })),
+          ({ fees_minor, unpriced_reason }) => [fees_minor, unpriced_reason]
+        )
+        expect(yield* shown).toStrictEqual([100n, undefined])
+        for (const preference of ["success", "price"]) {
+          yield* preferring(preference)
+          yield* TestClock.adjust("1 second")
+          expect(yield* shown).toStrictEqual([null, "destination_required"])
+        }
+      }).pipe(Effect.provideContext(node))
+    }).pipe(Effect.scoped)
+  )
+
   it.effect(
     "by price asks each that is ready, and goes on as ever: only what never left goes to the next, by price as well",
     () =>
