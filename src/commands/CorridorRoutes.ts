@@ -60,7 +60,7 @@ export const prefer = Command.make(
   }, Effect.provide(operatorPorts))
 ).pipe(
   Command.withDescription(
-    "Say which provider of a corridor is tried first: the row's own order, success (the providers' own failures, silence and refused connections of the last hour count, at least 30 payments, and 5 points change the order) or price (each is asked, and the cheapest goes first). It only reorders them; every node follows within a second, and an order by success changes at most once in 30 minutes"
+    "Say which provider of a corridor is tried first: the row's own order, success (the providers' own failures, silence and refused connections of the last hour count, at least 30 payments, and 5 points change the order) or price (each is asked, and the cheapest goes first). It only reorders them; every node follows within a second, and an order by success changes at most once in 31 minutes. All nodes have to run a release that has this command. By price a payout that was never sent goes on only to a provider that costs no more than the cheapest, which is held: most outages are then answered 503"
   ),
   Command.withExamples([
     { command: "gateway corridor prefer UG UGX payout momo success", description: "Prefer the provider with the most success" },

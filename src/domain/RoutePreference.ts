@@ -11,7 +11,7 @@ export const AHEAD_BY = 0.05
 /**
  * No price that a tenant was shown lives longer. An order by success stays for as long as that, and so long nobody pays more than by the order before it.
  */
-export const PRICE_KEPT_MS = 30 * 60_000
+export const PRICE_KEPT_MS = 31 * 60_000
 
 /** The payments of the last hour that say something about a provider. */
 export interface RouteSuccess {

@@ -73,6 +73,7 @@ export class PayoutPricing extends Context.Service<
       const corridors = yield* Corridors
       const tenants = yield* Tenants
       const lookUpHolder = yield* holderLookups
+      const scope = yield* Effect.scope
 
       const route = Effect.fnUntraced(function* (caller: Caller, terms: PayoutTerms) {
         const key: CorridorKey = { country: terms.country, currency: terms.currency, direction: "payout", method: terms.method }
@@ -178,6 +179,7 @@ export class PayoutPricing extends Context.Service<
 
       const ordered = (payoutRoute: PayoutRoute, terms: PayoutTerms) =>
         orderedByPrice(payoutRoute, {
+          scope,
           ready: ({ provider }) => routes.requireReady(provider, "send"),
           ask: (one) => askPrice(payoutRoute, one, terms).pipe(orPassOver(one.provider.name, noPrice))
         })
