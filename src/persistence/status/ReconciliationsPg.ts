@@ -22,11 +22,11 @@ export const ReconciliationsPg = Layer.effect(
     const keep = Effect.fn("Reconciliations.keep")(
       ({ at, day, differences, explained, found, ours, provider, theirs, unreadable }: FoundReconciliation) =>
         sql`
-          INSERT INTO reconciliations (provider, day, at, ours, theirs, unreadable, differences, explained, found)
+          INSERT INTO reconciliations (provider, day, at, ours, theirs, unreadable, differences, explained, listed)
           VALUES (${provider}, ${day}, ${iso(at)}::timestamptz, ${ours}, ${theirs}, ${unreadable}, ${differences}, ${explained},
             ${JSON.stringify(found)}::json)
-          ON CONFLICT (provider, day) DO UPDATE SET (at, ours, theirs, unreadable, differences, explained, found) =
-            (EXCLUDED.at, EXCLUDED.ours, EXCLUDED.theirs, EXCLUDED.unreadable, EXCLUDED.differences, EXCLUDED.explained, EXCLUDED.found)
+          ON CONFLICT (provider, day) DO UPDATE SET (at, ours, theirs, unreadable, differences, explained, listed) =
+            (EXCLUDED.at, EXCLUDED.ours, EXCLUDED.theirs, EXCLUDED.unreadable, EXCLUDED.differences, EXCLUDED.explained, EXCLUDED.listed)
           WHERE reconciliations.at <= EXCLUDED.at`.pipe(Effect.asVoid, Effect.orDie)
     )
 
@@ -37,7 +37,7 @@ export const ReconciliationsPg = Layer.effect(
 
     const find = Effect.fn("Reconciliations.find")((provider: string, day: string) =>
       Effect.map(
-        whole(sql`SELECT provider, day, at, ours, theirs, unreadable, differences, explained, found FROM reconciliations
+        whole(sql`SELECT provider, day, at, ours, theirs, unreadable, differences, explained, listed AS found FROM reconciliations
           WHERE provider = ${provider} AND day = ${day}`),
         ([row]) => Option.fromUndefinedOr(row)
       )

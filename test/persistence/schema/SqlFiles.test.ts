@@ -137,7 +137,7 @@ describe("the lists of the SQL files", () => {
         "0057_late_calls": "3c75bdca7a41d0bd",
         "0058_period_counts": "069c77d967e62923",
         "0062_configuration_proposals": "03f94aeee6c68b15",
-        "0063_reconciliations": "2b05929989f94f50",
+        "0063_reconciliations": "871f7b62de6ea5e2",
         "0064_route_preferences": "3ee8697b3b76771e",
         "0065_seeded_networks": "bd34f47caf17b5e1",
       }

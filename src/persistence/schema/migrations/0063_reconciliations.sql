@@ -10,6 +10,7 @@ CREATE TABLE reconciliations (
   unreadable int NOT NULL,
   differences int NOT NULL,
   explained int NOT NULL,
-  found json NOT NULL,
+  -- Masked, and so many that a page can list them.
+  listed json NOT NULL,
   PRIMARY KEY (provider, day)
 );
