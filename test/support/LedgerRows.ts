@@ -1,8 +1,10 @@
+import type { Beneficiary } from "../../src/domain/Beneficiary.ts"
 import { recordText } from "../../src/persistence/transactions/StoredRecord.ts"
 import { type Books, storedWindow } from "./LedgerBooks.ts"
 
-/** Of the digest of a record's history `ledger verify` has rules; a fold knows nothing of them. */
-const withoutDigest = `regexp_replace(record::text, ',"lines":[{][^{}]*[}][}]$', '}')`
+/** Of the digest of a record's history `ledger verify` has rules; a fold knows nothing of them. It comes first, and the padding depends on it. */
+const withoutDigest = `regexp_replace(regexp_replace(record::text, '"lines":[{][^{}]*[}],', ''), ', +"kind"', ',"kind"')`
+const unpadded = (text: string): string => text.replace(/, +"kind"/, ',"kind"')
 const ms = (column: string) => `(extract(epoch FROM ${column}) * 1000)::bigint`
 const amounts = [
   "available",
@@ -16,6 +18,10 @@ const amounts = [
   "returned",
   "receivable"
 ] as const
+
+/** A beneficiary as the work of its payout keeps it: the payout says whose it is and when. */
+const savedFrom = ({ appId: _appId, createdAt: _createdAt, lastUsedAt: _lastUsedAt, ...said }: Beneficiary) =>
+  Object.fromEntries(Object.entries(said).filter(([, value]) => value !== null))
 
 /** The windows of a story that all tenants share. */
 export const sharedWindows = `SELECT 'windows' AS name, json_build_array(app_id, mode, name, subject, ${ms("starts_at")}, used::text) AS row FROM counters
@@ -83,7 +89,7 @@ export const rowsOf = (books: Books): Readonly<Record<string, ReadonlyArray<Read
     record.provider,
     record.providerReference,
     String(revision),
-    recordText(record),
+    unpadded(recordText(record)),
     partyHash,
     counted.map(storedWindow),
     ...raw,
@@ -101,7 +107,7 @@ export const rowsOf = (books: Books): Readonly<Record<string, ReadonlyArray<Read
       nextPollAt,
       needsReview,
       sealed,
-      beneficiary,
+      beneficiary === null ? null : savedFrom(beneficiary),
       null
     ]
   }),
