@@ -1,4 +1,4 @@
-import { Context, Effect, Exit, Layer } from "effect"
+import { Context, Effect, Exit, Latch, Layer } from "effect"
 import { ActingTenant, inTurn, isPatient, makeTurn, waitedMs } from "../../runtime/CallTurn.ts"
 import { elapsed } from "../../runtime/Timer.ts"
 import { Policy } from "../ports/Policy.ts"
@@ -85,11 +85,13 @@ const SHORTEST_LOOK_MS = 10
 /** How often nodes tell each other of late calls, while there are any. */
 const SHARED_EVERY_MS = 250
 
-/** Begins to tell the other nodes of late calls, and to count theirs, unless that goes on already. It ends when none is late here. */
+/**
+ * Wakes the fiber that tells the other nodes of late calls, and counts theirs, until none is late here. It belongs to no request: what it
+ * does is in the trace of none, and its lines name none.
+ */
 const makeSharing = Effect.fnUntraced(function* (states: ReturnType<typeof circuitStates>) {
   const { exchange } = yield* SharedLateCalls
-  const scope = yield* Effect.scope
-  let isUnderWay = false
+  const wanted = yield* Latch.make()
 
   const round = Effect.gen(function* () {
     const mine = yield* states.late
@@ -100,20 +102,13 @@ const makeSharing = Effect.fnUntraced(function* (states: ReturnType<typeof circu
     return mine.length > 0
   })
   const rounds = Effect.gen(function* () {
+    yield* wanted.await
+    // Closed before the look: a call that is late from then on opens it again.
+    yield* wanted.close
     while (yield* round) yield* Effect.sleep(SHARED_EVERY_MS)
-  }).pipe(
-    Effect.ensuring(
-      Effect.sync(() => {
-        isUnderWay = false
-      })
-    )
-  )
-
-  return Effect.suspend(() => {
-    if (isUnderWay) return Effect.void
-    isUnderWay = true
-    return Effect.asVoid(Effect.forkIn(rounds, scope))
   })
+  yield* Effect.forkScoped(Effect.forever(rounds))
+  return wanted.open
 })
 
 /** The words of a money call's outcome: a status word, a code, or what the connection said. A read has none. */

@@ -1,6 +1,8 @@
 import { expect, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
+import { TestClock } from "effect/testing"
 import { isPatient, tellTurnedAway, withShortWait } from "../../../src/runtime/CallTurn.ts"
+import { SharedLateCalls } from "../../../src/services/ports/SharedLateCalls.ts"
 import { type CircuitCall, Circuits } from "../../../src/services/routing/Circuits.ts"
 import { fakePolicy } from "../../fakes/FakePolicy.ts"
 import { fakeSharedLateCalls } from "../../fakes/FakePorts.ts"
@@ -52,3 +54,36 @@ it.effect("a circuit that opens is in the log with what the last call ended with
     ])
   }).pipe(Effect.provide(Circuits.layer.pipe(Layer.provide([fakePolicy(), fakeSharedLateCalls]))))
 )
+
+it.effect("nodes tell each other of a late call in no trace of its request, and not under its names", () => {
+  const { layer, lines, spans } = givenTelemetry()
+  const exchange = Effect.withSpan(Effect.logInfo("late calls are told"), "exchange")
+  const told = Effect.map(spans, (seen) => seen.filter(([name]) => name === "exchange").length)
+  return Effect.gen(function* () {
+    const circuits = yield* Circuits
+    const line = { provider: "mtn", mode: "live", operation: "send" } as const
+    const never: CircuitCall<void, never> = { call: Effect.never, verdict: () => "failed", instead: Effect.void }
+    yield* circuits
+      .through(line, never)
+      .pipe(
+        Effect.withSpan("request"),
+        Effect.annotateLogs("reference", "R"),
+        Effect.annotateSpans("gateway.attempt", 2),
+        Effect.forkChild
+      )
+    yield* TestClock.adjust("15 seconds")
+    expect(yield* told).toBeGreaterThan(1)
+    expect((yield* spans).filter(([name]) => name === "exchange")).not.toContainEqual(["exchange", { "gateway.attempt": 2 }])
+    expect(new Set(lines.map(([, , names]) => names["reference"]))).toEqual(new Set([undefined]))
+  }).pipe(
+    Effect.provide(
+      Circuits.layer.pipe(
+        Layer.provide([
+          fakePolicy(),
+          Layer.succeed(SharedLateCalls, SharedLateCalls.of({ exchange: () => Effect.as(exchange, []) }))
+        ])
+      )
+    ),
+    Effect.provide(layer)
+  )
+})
