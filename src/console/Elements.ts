@@ -28,6 +28,9 @@ export const time = (at: Instant | null): ComponentChild =>
 export const minute = (at: Instant): ComponentChild =>
   h("time", { dateTime: iso(at), title: iso(at) }, `${iso(at).slice(0, 16).replace("T", " ")} UTC`)
 
+/** "in the hour from 2026-01-31 12:00 UTC": of what is noted once an hour. */
+export const within = (hour: Instant | null): ComponentChild => (hour === null ? "never" : ["in the hour from ", minute(hour)])
+
 /** "UGX 1,234,567" or "KES -12.50". */
 export const money = (amount: bigint | null, currency: Currency): ComponentChild =>
   amount === null

@@ -25,7 +25,15 @@ const happenings: Readonly<Record<string, string>> = {
   Resolved: "A person ruled on it"
 }
 
-export const happeningText = (fact: string): string => (Object.hasOwn(happenings, fact) ? (happenings[fact] ?? fact) : fact)
+const isUnderWay = (status: string): boolean => status === "pending" || status === "requires_action"
+
+/** What a line of the history says that led to that status. The end of a call whose outcome came before it is no doubt of the outcome. */
+export const happeningText = (fact: string, status: string): string =>
+  fact === "Unknown" && !isUnderWay(status)
+    ? "No clear answer to a call, which changed nothing"
+    : Object.hasOwn(happenings, fact)
+      ? (happenings[fact] ?? fact)
+      : fact
 
 /** The note of a history line, masked. The reason of a broken call is explained. */
 export const noteText = (note: string): string => whyText(maskedText(note))

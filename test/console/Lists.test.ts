@@ -191,6 +191,7 @@ layer(Stack.layer({ RECONCILER_SCHEDULE: "1h", CONSOLE_PORT: "0", PROVIDER_TIMEO
         const parts = yield* Effect.forEach(["live", "test"], (mode) => counted(`/callbacks.csv?provider=eversend&mode=${mode}`))
         expect(parts[0]).toBeGreaterThan(0)
         expect(yield* counted("/callbacks.csv?to=2020-01-01")).toBe(0)
+        expect((yield* read("/callbacks")).text).toMatch(/Received within an hour[^]*Results/)
         expect(linkOf((yield* read("/callbacks?mode=live")).text, "Older ones")).toContain("mode=live&after=")
       })
     )

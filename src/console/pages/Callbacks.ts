@@ -47,6 +47,7 @@ export const makeCallbacks = Effect.gen(function* () {
     const came = yield* periods.callbacks(visit.at - HOUR_MS)
     return page("Callbacks", [
       h("p", { class: "inline" }, link("/callbacks?status=parked", "Parked"), link("/callbacks", "All")),
+      section("Received within an hour", arrivalTable(came)),
       form,
       section(
         "Results",
@@ -57,8 +58,7 @@ export const makeCallbacks = Effect.gen(function* () {
           next === null ? "There are none." : "None yet: look further back."
         ),
         listEnd({ to: "/callbacks", kept: keptOf(filters.all, query), next: next === null ? null : placeText(next) })
-      ),
-      section("Received within an hour", arrivalTable(came))
+      )
     ])
   })
 

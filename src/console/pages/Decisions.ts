@@ -1,4 +1,4 @@
-import { Effect, Redacted } from "effect"
+import { Effect, Option, Redacted } from "effect"
 import { type ComponentChild, h } from "preact"
 import type { CsvValue } from "../../domain/CsvText.ts"
 import { isReference, type Reference } from "../../domain/Ids.ts"
@@ -74,7 +74,13 @@ export const makeDecisions = Effect.gen(function* () {
   const acting = ({ at, visitor }: Visit) => ({ by: visitor.name, at })
 
   const approve = Effect.fn("Decisions.approve")((visit: Visit) =>
-    decided(visit, (id) => Effect.as(approvals.approve(id, acting(visit)), redirect("/proposals", "approved")))
+    decided(visit, (id) =>
+      Effect.gen(function* () {
+        yield* approvals.approve(id, acting(visit))
+        const isKey = Option.exists(yield* proposals.find(id), ({ kind }) => kind === "key issue")
+        return redirect("/proposals", isKey ? "key-approved" : "approved")
+      })
+    )
   )
 
   const dismiss = Effect.fn("Decisions.dismiss")((visit: Visit) => {

@@ -9,7 +9,7 @@ import type { NotDecided } from "../../services/approvals/Deciding.ts"
 import { KeyApprovals } from "../../services/approvals/KeyApprovals.ts"
 import { Proposals } from "../../services/ports/Proposals.ts"
 import { type KeyRow, Tenants } from "../../services/ports/Tenants.ts"
-import { badge, choice, code, field, form, link, said, section, table, time } from "../Elements.ts"
+import { badge, choice, code, field, form, link, said, section, table, time, within } from "../Elements.ts"
 import type { Room } from "../Handler.ts"
 import { proposalTable } from "../ProposalTable.ts"
 import { type Answer, page, redirect, type Visit } from "../Route.ts"
@@ -143,7 +143,7 @@ const keyRow = (visit: Visit, { appId, keyId, revokedAt, ...key }: KeyRow): Read
   key.role,
   key.addresses.length === 0 ? "anywhere" : key.addresses.join(", "),
   time(key.createdAt),
-  key.lastUsedAt === null ? "never" : time(key.lastUsedAt),
+  within(key.lastUsedAt),
   revokedAt === null ? badge("no", "good") : time(revokedAt),
   revokedAt === null && may(visit.visitor.role, "propose")
     ? h(

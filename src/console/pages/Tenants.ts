@@ -10,7 +10,7 @@ import { ACTIVITY_COUNTED_AT_MOST, type ActivityCount, TenantActivity } from "..
 import { type KeyRow, Tenants } from "../../services/ports/Tenants.ts"
 import { WebhookEndpoints } from "../../services/ports/WebhookEndpoints.ts"
 import { Reference, type ServedCorridor } from "../../services/reference/Reference.ts"
-import { badge, code, facts, field, link, money, said, section, type Tone, table, time } from "../Elements.ts"
+import { badge, code, facts, field, link, money, said, section, type Tone, table, time, within } from "../Elements.ts"
 import { entriesPath } from "../EntryTable.ts"
 import type { Room } from "../Handler.ts"
 import { type Answer, page, redirect, type Visit } from "../Route.ts"
@@ -258,7 +258,7 @@ const keyRow = ({ appId, keyId, label, lastUsedAt, mode, role }: KeyRow): Readon
   label === "" ? "" : said(label),
   mode,
   role,
-  time(lastUsedAt)
+  within(lastUsedAt)
 ]
 
 const endpointRow = (endpoint: WebhookEndpoint): ReadonlyArray<ComponentChild> => {

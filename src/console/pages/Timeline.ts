@@ -235,7 +235,7 @@ const momentsOf = (parts: {
     ({ actor, at, fact, note, status }): Happening => ({
       at,
       tone: statusTone(status),
-      what: `${happeningText(fact)}: ${status.replace("_", " ")}`,
+      what: `${happeningText(fact, status)}: ${status.replace("_", " ")}`,
       who: fact === "Migrated" ? "an upgrade" : (actors[actor] ?? actor),
       // A person's words are masked already, and amounts stand beside them.
       more: actor === "review" ? (note === "" ? null : h("p", null, said(note))) : noteOf(note)

@@ -148,7 +148,13 @@ const summary = (sums: ReadonlyArray<UnsettledSum>, kept: URLSearchParams): Comp
     null,
     all === 0 ? "Nothing." : `${all} in all: `,
     sums.map(({ amount, count, currency }, at) => [at === 0 ? "" : ", ", `${count} of `, money(amount, currency)]),
-    all === 0 ? null : [". ", link(`/unknown/rulings.csv?${kept}`, "Those that wait for a person, as a file to fill in")]
+    all === 0
+      ? null
+      : [
+          ". ",
+          link(`/unknown/rulings.csv?${kept}`, "Those that wait for a person, as a file to fill in"),
+          "; an unknown outcome waits for one after 24 hours."
+        ]
   )
 }
 
