@@ -27,7 +27,7 @@ layer(Stack.layer({ RECONCILER_SCHEDULE: "1h", CONSOLE_PORT: "0" }), { excludeTe
       expect(page).toContain("the last hour payout 2 1 1 0 50.0 %")
       expect(page).toContain("the last day payout 2 1 1 0 50.0 %")
       expect(page).toMatch(/payouts, all of it one hour [\d,]+ 1 /)
-      expect(page).toMatch(/k_\w+ live tenant \d{4}/)
+      expect(page).toMatch(/k_\w+ live tenant in the hour from \d{4}/)
       expect(page).toMatch(/default http\S+ enabled/)
       expect(page).toContain("UG UGX payout momo eversend operational")
       for (const place of ["/transactions?app=", "/unknown?app=", "/webhooks?app="])
