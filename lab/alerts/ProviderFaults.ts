@@ -60,6 +60,7 @@ export const providerFaults = (scene: Scene): ReadonlyArray<Fault> => [
   callbacksRefused(scene),
   providerFailing(scene),
   providerTurnsAway(scene),
+  walletEmpty(scene),
   providerSilent(scene)
 ]
 
@@ -114,6 +115,14 @@ const providerTurnsAway = ({ control, tenant }: Scene): Fault => {
     mend: async () => void (await setRate(null))
   }
 }
+
+const walletEmpty = ({ tenant }: Scene): Fault => ({
+  about: "a wallet at a provider that is too small for a payout, until no more are refused",
+  alerts: ["WalletEmpty"],
+  how: "real",
+  begin: async () => void (await (await tenant("poor", 100_000)).post("/v1/payouts", payoutOf("0013", 5_000))),
+  mend: nothing
+})
 
 const SILENT_PAYOUTS = 6
 

@@ -42,6 +42,16 @@ export const providerFaults: ReadonlyArray<Fault> = [
     })
   },
   {
+    about: "a wallet at a provider that is too small for a payout, until no more are refused",
+    alerts: ["WalletEmpty"],
+    story: Effect.fnUntraced(function* (operated, before) {
+      const tenant = yield* tenantOn(operated.gateway)
+      expect(said(yield* tenant.post("/v1/payouts", momoPayout("0013")))).toMatchObject({ code: "insufficient_wallet_float" })
+      yield* fires(operated, before, "WalletEmpty")
+      yield* ends(operated, "WalletEmpty")
+    })
+  },
+  {
     about: "a provider that takes payouts and does not answer, until it answers again",
     alerts: ["ProviderSilent", "CircuitOpen"],
     story: Effect.fnUntraced(function* (operated, before) {
