@@ -35,7 +35,7 @@ layer(Stack.layer({ CONSOLE_PORT: "0", EVERSEND_LIVE_PACE: "off", PROVIDER_TIMEO
         expect(text).not.toContain(tenant.appId)
         const list = (yield* person.read("/providers")).text
         expect(list).toContain('href="/corridors/UG/UGX/payout/momo"')
-        expect((yield* person.read("/corridors/UG/UGX/payout/none")).status).toBe(303)
+        expect((yield* person.read("/corridors/UG/UGX/payout/none")).status).toBe(404)
       })
     )
   }

@@ -27,7 +27,7 @@ layer(Stack.layer({ CONSOLE_PORT: "0", EVERSEND_LIVE_PACE: "off" }), { excludeTe
         const one = (yield* person.read(address.replaceAll("&amp;", "&"))).text
         expect(one).toMatch(/<svg [^>]*role="img"/)
         expect(one).toContain("0.0 % of 3 were successful.")
-        expect(one).toMatch(/The others[^]*provider rejected|The others[^]*unknown|The others[^]*destination/)
+        expect(one).toMatch(/Why they were not successful[^]*(provider rejected|unknown|destination)/)
         for (const page of [list, one]) expect(page).not.toContain(tenant.appId)
         expect((yield* person.read("/rates?mode=test")).text).toContain("None ended in this time.")
         expect((yield* person.read("/rates?last=always&mode=none&kind=x")).text).toContain("Last hour, live")

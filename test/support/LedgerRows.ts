@@ -20,7 +20,7 @@ const amounts = [
 ] as const
 
 /** A beneficiary as the work of its payout keeps it: the payout says whose it is and when. */
-const savedFrom = ({ appId: _appId, createdAt: _createdAt, lastUsedAt: _lastUsedAt, ...said }: Beneficiary) =>
+const savedFrom = ({ appId: _appId, createdAt: _createdAt, lastUsedAt: _lastUsedAt, mode: _mode, ...said }: Beneficiary) =>
   Object.fromEntries(Object.entries(said).filter(([, value]) => value !== null))
 
 /** The windows of a story that all tenants share. */

@@ -166,7 +166,7 @@ export const makeChanges = Effect.gen(function* () {
 const isTenant = Schema.is(AppId)
 const NOTHING = "Nothing was done: the form is not whole. Choose the change again."
 
-const noCorridor = page("There is no such corridor", h("p", null, link("/providers", "All corridors")), { status: 404 })
+export const noCorridor = page("There is no such corridor", h("p", null, link("/providers", "All corridors")), { status: 404 })
 const noTenant = page("There is no such tenant", h("p", null, link("/tenants", "All tenants")), { status: 404 })
 
 const warning = (problem: string | null): ComponentChild =>

@@ -9,7 +9,8 @@ import { RouteCounts } from "../../services/ports/RouteCounts.ts"
 import { RouteOrders } from "../../services/ports/RouteOrders.ts"
 import { badge, code, facts, link, section, table, time } from "../Elements.ts"
 import type { Room } from "../Handler.ts"
-import { type Answer, page, redirect, type Visit } from "../Route.ts"
+import { type Answer, page, type Visit } from "../Route.ts"
+import { noCorridor } from "./Changes.ts"
 
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
@@ -24,7 +25,7 @@ export const makeCorridorRoutes = Effect.gen(function* () {
   const show = Effect.fn("CorridorRoutesPage.show")(function* (visit: Visit): Effect.fn.Return<Answer> {
     const { country = "", currency = "", direction = "", method = "" } = visit.params
     const row = (yield* corridors.list).find((one) => corridorName(one) === `${country}/${currency}/${direction}/${method}`)
-    if (row === undefined) return redirect("/providers", "no-corridor")
+    if (row === undefined) return noCorridor
     const isOf = (one: { readonly direction: string; readonly corridor: string }): boolean =>
       one.direction === direction && one.corridor === `${country}/${currency}/${method}`
     const since = (backMs: number) => Effect.map(counts.since(visit.at - backMs), (all) => all.filter(isOf))
