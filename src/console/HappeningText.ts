@@ -27,7 +27,7 @@ const happenings: Readonly<Record<string, string>> = {
 
 const isUnderWay = (status: string): boolean => status === "pending" || status === "requires_action"
 
-/** What a line of the history says that led to that status. The end of a call whose outcome came before it is no doubt of the outcome. */
+/** The words of a line of the history that led to that status. The end of a call whose outcome came before it is no doubt of the outcome. */
 export const happeningText = (fact: string, status: string): string =>
   fact === "Unknown" && !isUnderWay(status)
     ? "No clear answer to a call, which changed nothing"
