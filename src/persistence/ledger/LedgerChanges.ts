@@ -166,6 +166,7 @@ const ofStretches = [
   "answers_are_as_written",
   "resolutions_are_audited",
   "events_are_as_written",
+  "events_say_the_amount",
   "deliveries_have_their_event",
   "deliveries_come_due",
   "events_have_their_delivery"

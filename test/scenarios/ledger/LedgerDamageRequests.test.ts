@@ -22,6 +22,16 @@ const forged = (given: Given, name: keyof Given["of"], type: string) =>
   )
 const notAsWritten = (given: Given, name: keyof Given["of"]): string =>
   `records_are_as_written ${place(given, name)}: the record is not the one that its last line was written with`
+/** The record says another amount, and the next step has signed it. */
+const signed = ({ of }: Given, name: keyof Given["of"], member: string): ReadonlyArray<string> => [
+  `UPDATE transactions SET record = regexp_replace(record::text, '"${member}":"[0-9]+"', '"${member}":"10001"')::json WHERE reference = '${of[name]}'`,
+  `UPDATE journal j SET record_digest = record_digest(t.record::text) FROM transactions t
+    WHERE t.reference = '${of[name]}' AND j.app_id = t.app_id AND j.reference = t.reference AND j.revision = t.revision`
+]
+const announced = (given: Given, name: keyof Given["of"], type: string, which = "amount"): string =>
+  expect.stringMatching(
+    `^events_say_the_amount ${place(given, name)}: its event ${type} says the ${which} [0-9]+, its record 10001$`
+  )
 const hour = "date_trunc('hour', now(), 'UTC')"
 
 const planted: ReadonlyArray<Planted> = [
@@ -109,6 +119,58 @@ const planted: ReadonlyArray<Planted> = [
       lost(given, "exchanged"),
       forged(given, "exchanged", "fx.failed"),
       `outcomes_were_told ${place(given, "exchanged")}: no event fx.successful`
+    ]
+  },
+  {
+    promise: "an amount of a payout that its events do not say, although its last line was written with it: open, failed",
+    damage: (given) => [...signed(given, "open", "amount"), ...signed(given, "failed", "amount")],
+    found: (given) => [
+      announced(given, "open", "payout.pending"),
+      announced(given, "failed", "payout.pending"),
+      announced(given, "failed", "payout.failed")
+    ]
+  },
+  {
+    promise: "another amount of a payout that was paid, another amount that arrives",
+    damage: (given) => [...signed(given, "paid", "amount"), ...signed(given, "open", "destinationAmount")],
+    found: (given) => [
+      announced(given, "paid", "payout.pending"),
+      announced(given, "paid", "payout.successful"),
+      announced(given, "open", "payout.pending", "destination amount")
+    ]
+  },
+  {
+    promise: "another amount of a collection",
+    damage: (given) => signed(given, "waiting", "amount"),
+    found: (given) => [announced(given, "waiting", "collection.pending"), announced(given, "waiting", "collection.updated")]
+  },
+  {
+    promise: "another amount of an exchange, which its entries and its quote say, too",
+    damage: (given) => signed(given, "exchanged", "amount"),
+    found: (given) => [
+      announced(given, "exchanged", "fx.successful"),
+      expect.stringContaining(`entries_match_the_record ${place(given, "exchanged")}/reserve/reserved: `),
+      expect.stringContaining(`entries_match_the_record ${place(given, "exchanged")}/exchange/reserved: `),
+      expect.stringContaining(`entries_match_the_record ${place(given, "exchanged")}/exchange/fx_out: `),
+      expect.stringContaining(`exchanges_keep_to_their_quote ${place(given, "exchanged")}: `)
+    ]
+  },
+  {
+    promise: "no amount in an event that says none, that is no JSON, or that was purged",
+    damage: (given) => [
+      ...signed(given, "open", "amount"),
+      ...signed(given, "failed", "amount"),
+      `UPDATE events SET body = replace(body, '"amount_minor"', '"amount"') WHERE reference = '${given.of.open}'`,
+      `UPDATE events SET body = '{"data":{' WHERE reference = '${given.of.failed}' AND type = 'payout.pending'`,
+      `DELETE FROM events WHERE reference = '${given.of.failed}' AND type = 'payout.failed'`
+    ],
+    found: (given) => [
+      lost(given, "open"),
+      forged(given, "open", "payout.pending"),
+      lost(given, "failed"),
+      lost(given, "failed"),
+      forged(given, "failed", "payout.pending"),
+      `outcomes_were_told ${place(given, "failed")}: no event payout.failed`
     ]
   },
   {

@@ -18,6 +18,12 @@ const notDue = `
   ) AS c
   WHERE c.found IS NOT NULL`
 
+/**
+ * A number that an event says directly. It is read from the text: an altered one may be no JSON. In JSON a quotation mark within a text has a
+ * backslash before it, and all that tenants name themselves stands within further braces or after the amounts.
+ */
+const saidBy = (event: string, member: string): string => `substring(${event}.body FROM '"data":[{][^{}]*"${member}":"?([0-9]+)')`
+
 /** Every outcome has its event, and every event its delivery. */
 export const eventRules: ReadonlyArray<LedgerRule> = [
   {
@@ -46,6 +52,21 @@ export const eventRules: ReadonlyArray<LedgerRule> = [
           ELSE 'no step made the event ' || e.id || ' ' || e.type || ' in these bytes' END AS found
       FROM event e FULL JOIN line l ON l.app_id = e.app_id AND l.reference = e.reference AND l.event_digest = e.event_digest
       WHERE l.app_id IS NULL OR e.id IS NULL AND l.at >= (SELECT since FROM events_kept)`
+  },
+  {
+    rule: "events_say_the_amount",
+    counted: "SELECT count(*) FROM events WHERE reference IS NOT NULL",
+    // A record keeps these for ever. What an exchange brings may be known later than an event: its quote and its entry are held against it.
+    broken: `
+      SELECT e.app_id || '/' || e.reference AS subject,
+        'its event ' || ${typeSql("e")} || ' says the ' || a.name || ' ' || a.said || ', its record ' || a.recorded AS found
+      FROM events e JOIN transactions t ON t.app_id = e.app_id AND t.reference = e.reference
+      CROSS JOIN LATERAL json_to_record(well_formed(t.record)) AS r(amount text, "destinationAmount" text)
+      CROSS JOIN LATERAL (VALUES
+        ('amount', ${saidBy("e", "(?:source_)?amount_minor")}, r.amount),
+        ('destination amount', CASE t.kind WHEN 'payout' THEN ${saidBy("e", "destination_amount_minor")} END, r."destinationAmount")
+      ) AS a(name, said, recorded)
+      WHERE a.said <> a.recorded`
   },
   {
     rule: "deliveries_have_their_event",
