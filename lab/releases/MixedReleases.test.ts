@@ -36,7 +36,6 @@ const PAYOUTS = "/v1/payouts"
 const CHARGES = "/v1/collections"
 /** Of the stories below, in ways that all of them leave room for. */
 const FLOAT = 10_000_000n
-const PAYING_AT_ONCE = 2
 /** They go on beside what the story looks at, and leave it the processor. */
 const BETWEEN_PAYOUTS = "100 millis"
 /** On a machine that does much else; alone it takes some seconds. */
@@ -81,20 +80,17 @@ const calledBackAt = ({ context }: Gateway, simulator: Running, { url }: Address
     return Effect.promise(() => simulator.control("POST", "/callbacks", wish))
   })
 
-/** Payouts on both in turn, until it is interrupted; every answer is kept. */
+/** Payouts on both in turn, until it is interrupted; every answer is kept. Those of a turn meet on one node, whose batches they share. */
 const payingOn = (sides: ReadonlyArray<Side>, answers: Array<Answer>) =>
-  Effect.forEach(
-    Array.from({ length: PAYING_AT_ONCE }, (_, at) => at),
-    (at) =>
-      Effect.gen(function* () {
-        for (let turn = at; ; turn++) {
-          const side = sides[turn % sides.length]
-          if (side !== undefined) answers.push(yield* side.tenant.post(PAYOUTS, momoPayout(String(5_000 + (turn % 1_000)))))
-          yield* Effect.sleep(BETWEEN_PAYOUTS)
-        }
-      }),
-    { concurrency: "unbounded" }
-  )
+  Effect.gen(function* () {
+    for (let turn = 0; ; turn++) {
+      const side = sides[turn % sides.length]
+      if (side === undefined) return
+      const posts = [5_000, 5_500].map((first) => side.tenant.post(PAYOUTS, momoPayout(String(first + (turn % 500)))))
+      answers.push(...(yield* Effect.all(posts, { concurrency: "unbounded" })))
+      yield* Effect.sleep(BETWEEN_PAYOUTS)
+    }
+  })
 
 /** What is begun on one is found, repeated, settled and told on the other. */
 const inTurn = Effect.fnUntraced(function* (one: Side, other: Side, simulator: Running) {
