@@ -9,8 +9,8 @@ export const routeBugs: ReadonlyArray<Bug> = [
     edits: [
       {
         file: "src/domain/RoutePreference.ts",
-        text: 'failed: sum("failed", "silent", "not_sent")',
-        instead: 'failed: sum("failed", "customer", "silent", "not_sent")'
+        text: 'failed: sum("failed", "not_sent")',
+        instead: 'failed: sum("failed", "customer", "not_sent")'
       }
     ]
   },
@@ -21,8 +21,8 @@ export const routeBugs: ReadonlyArray<Bug> = [
     edits: [
       {
         file: "src/domain/RoutePreference.ts",
-        text: "if (present !== null && now - present.changedAt < PRICE_KEPT_MS) return null",
-        instead: "if (present !== null && now < present.changedAt) return null"
+        text: "const isKept = present !== null && now - present.changedAt < PRICE_KEPT_MS",
+        instead: "const isKept = present !== null && now < present.changedAt"
       }
     ]
   },

@@ -55,12 +55,13 @@ export const prefer = Command.make(
     const entry = yield* auditEntry("corridor set", corridorName(key), { preference })
     if (!(yield* corridors.put(next, entry, row.updatedAt)))
       return yield* new CommandRefusal({ message: "the corridor was changed meanwhile: look at it again" })
+    yield* (yield* RouteOrders).forget({ direction: row.direction, corridor: routeOf(row) })
     const alone = row.providers.length < 2 ? ["the corridor has one provider: there is none to prefer"] : []
     yield* printResult({ ...routedView(next), warnings: alone })
   }, Effect.provide(operatorPorts))
 ).pipe(
   Command.withDescription(
-    "Say which provider of a corridor is tried first: the row's own order, success (the providers' own failures, silence and refused connections of the last hour count, at least 30 payments, and 5 points change the order) or price (each is asked, and the cheapest goes first). It only reorders them; every node follows within a second, and an order by success changes at most once in 31 minutes. All nodes have to run a release that has this command. By price a payout that was never sent goes on only to a provider that costs no more than the cheapest, which is held: most outages are then answered 503"
+    "Say which provider of a corridor is tried first: the row's own order, success (the providers' own failures and refused connections of the last hour count, at least 30 payments, and 5 points change the order; an overtaken one is tried for one minute in 30, where it is not dearer) or price (each is asked, and the cheapest goes first). It only reorders them; every node follows within a second, and an order by success changes at most once in 31 minutes, unless one that came back fails again. Said again, it begins anew from the row's own order. All nodes have to run a release that has this command. By price a payout that was never sent goes on only to a provider that costs no more than the cheapest, which is held: most outages are then answered 503"
   ),
   Command.withExamples([
     { command: "gateway corridor prefer UG UGX payout momo success", description: "Prefer the provider with the most success" },
@@ -115,8 +116,10 @@ const obstacleOf = ({ customerAction, method }: Corridor): string | null => {
     : null
 }
 
+const routeOf = ({ country, currency, method }: CorridorKey): string => `${country}/${currency}/${method}`
+
 const isOf = (one: { readonly direction: string; readonly corridor: string }, row: Corridor): boolean =>
-  one.direction === row.direction && one.corridor === `${row.country}/${row.currency}/${row.method}`
+  one.direction === row.direction && one.corridor === routeOf(row)
 
 const orderView = (order: { mode: string; network: string; providers: ReadonlyArray<string>; changedAt: Instant }) => ({
   mode: order.mode,

@@ -104,5 +104,5 @@ const secondsText = (ms: number | null): string => (ms === null ? "" : `${ms / 1
 const explanation = h(
   "p",
   { class: "soft" },
-  "Counted within ten seconds. A payment is tried once at each provider that it was sent to, and ends once. Customer's: declined, no balance, wrong number, over a limit. Success leaves those out, and counts silence and what never left."
+  "Counted within ten seconds. A payment is tried once at each provider that it was sent to, and ends once. Customer's: declined, no balance, wrong number, over a limit. Success leaves those out, and counts what never left."
 )

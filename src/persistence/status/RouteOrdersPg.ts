@@ -46,6 +46,10 @@ export const RouteOrdersPg = Layer.effect(
           WHERE route_orders.changed_at = ${replaced}::timestamptz`
     }, Effect.orDie)
 
-    return RouteOrders.of({ all, change })
+    const forget = Effect.fn("RouteOrders.forget")(function* ({ corridor, direction }: Pick<RouteKey, "direction" | "corridor">) {
+      yield* sql`DELETE FROM route_orders WHERE direction = ${direction} AND corridor = ${corridor}`
+    }, Effect.orDie)
+
+    return RouteOrders.of({ all, change, forget })
   })
 )

@@ -19,5 +19,7 @@ export class RouteOrders extends Context.Service<
     readonly all: Effect.Effect<ReadonlyArray<RouteKey & RouteOrder>>
     /** Puts an order in the place of the one that it was made from, null for none; nothing where another node was first. */
     readonly change: (key: RouteKey, order: RouteOrder, before: RouteOrder | null) => Effect.Effect<void>
+    /** Forgets those of a corridor, of all networks and both modes; nothing where there are none. */
+    readonly forget: (corridor: Pick<RouteKey, "direction" | "corridor">) => Effect.Effect<void>
   }
 >()("gateway/services/ports/RouteOrders") {}

@@ -10,7 +10,8 @@ import {
   rankingOf,
   type SuccessByProvider,
   successOf,
-  successText
+  successText,
+  trialAt
 } from "../../domain/RoutePreference.ts"
 import { Corridors } from "../ports/Corridors.ts"
 import { type RouteCount, RouteCounts } from "../ports/RouteCounts.ts"
@@ -53,10 +54,14 @@ export class RoutePreferences extends Context.Service<
         const name = nameOf(keyOf(mode, row, network))
         const order = known.orders.get(name) ?? null
         const isOfRow = order !== null && isSame(order.configured, [...new Set(row.providers)])
-        const ranking = rankingOf(able, row.preference, isOfRow ? order : null, yield* Clock.currentTimeMillis)
+        const now = yield* Clock.currentTimeMillis
+        const ranking = rankingOf(able, row.preference, isOfRow ? order : null, now)
+        const trial = row.preference === "success" && isOfRow ? trialAt(order, now) : null
         const success = known.success.get(name) ?? new Map()
-        const said = (provider: string) =>
-          row.preference === "price" ? "by price unknown" : `by success ${successText(success.get(provider) ?? nothing)}`
+        const said = (provider: string) => {
+          if (row.preference === "price") return "by price unknown"
+          return `by success ${successText(success.get(provider) ?? nothing)}${provider === trial?.provider ? ", trial" : ""}`
+        }
         return { ...ranking, by: new Map(ranking.providers.map((provider) => [provider, said(provider)])) } satisfies Ranked
       })
 

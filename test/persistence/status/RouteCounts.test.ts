@@ -88,4 +88,22 @@ describe("an order by success", () => {
       expect(yield* orders.all).toEqual([{ ...key, ...second }])
     })
   )
+
+  it.effect("is forgotten with its corridor, and no other one", () =>
+    Effect.gen(function* () {
+      const orders = Context.get(yield* Effect.flatMap(givenDatabase, givenProcess), RouteOrders)
+      const key = { mode: "live", direction: "payout", corridor: "UG/UGX/momo", network: "MTN" } as const
+      const order = { configured: ["a", "b"], providers: ["b", "a"], previous: ["a", "b"], changedAt: NOON }
+      const others = [
+        { ...key, direction: "collection" },
+        { ...key, corridor: "KE/KES/momo" }
+      ] as const
+      for (const one of [key, { ...key, network: "AIRTEL" }, ...others]) yield* orders.change(one, order, null)
+      yield* orders.forget(key)
+      expect((yield* orders.all).map(({ corridor, direction }) => [direction, corridor])).toEqual([
+        ["collection", "UG/UGX/momo"],
+        ["payout", "KE/KES/momo"]
+      ])
+    })
+  )
 })

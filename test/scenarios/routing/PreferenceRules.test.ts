@@ -3,7 +3,7 @@ import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { describe, expect } from "vitest"
-import { PRICE_KEPT_MS } from "../../../src/domain/RoutePreference.ts"
+import { PRICE_KEPT_MS, TRIAL_EVERY_MS, TRIAL_MS } from "../../../src/domain/RoutePreference.ts"
 import { emptyTrail, RouteTrail } from "../../../src/runtime/RouteTrail.ts"
 import { Payouts } from "../../../src/services/payouts/Payouts.ts"
 import { RouteCounts } from "../../../src/services/ports/RouteCounts.ts"
@@ -119,6 +119,39 @@ describe("a preferred order", () => {
           yield* TestClock.adjust("1 second")
           expect(yield* shown).toStrictEqual([null, "destination_required"])
         }
+      }).pipe(Effect.provideContext(node))
+    }).pipe(Effect.scoped)
+  )
+
+  it.effect("by success tries an overtaken provider for a minute, where that is no dearer than what was shown", () =>
+    Effect.gen(function* () {
+      yield* TestClock.setTime(NOON)
+      const [alpha, beta] = [fakeProvider("alpha", { fee: 900n }), fakeProvider("beta", { fee: 100n })]
+      const { node } = yield* routedTo([alpha, beta])
+      yield* Effect.gen(function* () {
+        yield* preferring("success")
+        yield* given({ alpha: 0, beta: 99 })
+        yield* TestClock.adjust(PRICE_KEPT_MS + TRIAL_EVERY_MS - TRIAL_MS - 1)
+        const [shown] = yield* quoted
+        yield* TestClock.adjust(TRIAL_MS / 2)
+        expect(yield* pay("dearer")).toBe("pending")
+        alpha.script.fee = 100n
+        expect(yield* noting(pay("the same"))).toBe("pending")
+        alpha.script.fee = 50n
+        const [cheaper, until] = yield* quoted
+        expect([shown, cheaper]).toStrictEqual([100n, 50n])
+        expect(Date.parse(until ?? "")).toBe(NOON + PRICE_KEPT_MS + TRIAL_EVERY_MS)
+        yield* TestClock.adjust(TRIAL_MS)
+        expect(yield* pay("after it")).toBe("pending")
+        expect(yield* usedBy).toStrictEqual([
+          ["beta", 100n],
+          ["alpha", 100n],
+          ["beta", 100n]
+        ])
+        const second = (yield* records)[1]
+        expect(second === undefined ? [] : (yield* historyOf(second.transaction.reference))[0]).toMatch(
+          /^Opened: candidates: alpha used #1 \(by success [^)]*, trial, total 10100\); beta not_asked/
+        )
       }).pipe(Effect.provideContext(node))
     }).pipe(Effect.scoped)
   )
