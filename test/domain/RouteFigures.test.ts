@@ -24,7 +24,7 @@ describe("the figures of a route", () => {
       neverSent: 2,
       p50Ms: 2_000,
       p95Ms: 60_000,
-      success: { successful: 90, failed: 9 }
+      success: { successful: 90, failed: 6 }
     })
     expect(figuresOf([sent("silent", 1)])).toMatchObject({ tried: 1, p50Ms: null, p95Ms: null })
   })

@@ -56,7 +56,7 @@ export const eventRules: ReadonlyArray<LedgerRule> = [
   {
     rule: "events_say_the_amount",
     counted: "SELECT count(*) FROM events WHERE reference IS NOT NULL",
-    // A record keeps these for ever. What an exchange brings may be known later than an event: its quote and its entry are held against it.
+    // A record keeps these for ever. The amount that an exchange brings may be known later than an event: its quote and its entry are held against it.
     broken: `
       SELECT e.app_id || '/' || e.reference AS subject,
         'its event ' || ${typeSql("e")} || ' says the ' || a.name || ' ' || a.said || ', its record ' || a.recorded AS found
