@@ -115,8 +115,12 @@ layer(desk)("an approved file of rulings", (it) => {
         Effect.andThen(Deferred.succeed(isOver, undefined))
       )
       const calling = yield* Effect.forkChild(callOff, { startImmediately: true })
+      // The server has other files' databases as well: a process that waits here has locks on tables of this one.
       const isWaiting = Effect.map(
-        Effect.orDie(sql<{ count: number }>`SELECT count(*)::int AS count FROM pg_locks WHERE NOT granted`),
+        Effect.orDie(sql<{ count: number }>`SELECT count(*)::int AS count FROM pg_locks w
+          WHERE NOT w.granted AND EXISTS (
+            SELECT FROM pg_locks h JOIN pg_database d ON d.oid = h.database WHERE h.pid = w.pid AND d.datname = current_database()
+          )`),
         ([row]) => (row?.count ?? 0) > 0
       )
       during = Effect.gen(function* () {
