@@ -110,8 +110,8 @@ const clientBugs: ReadonlyArray<Bug> = [
     edits: [
       {
         file: "src/http/idempotency/Idempotent.ts",
-        text: "return httpResponse(taken.response,",
-        instead: 'return httpResponse({ ...taken.response, body: taken.response.body.replace(/"pending"/, \'"successful"\') },'
+        text: "httpResponse(claimed.response,",
+        instead: 'httpResponse({ ...claimed.response, body: claimed.response.body.replace(/"pending"/, \'"successful"\') },'
       }
     ]
   },

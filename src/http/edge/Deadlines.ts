@@ -64,7 +64,7 @@ export const commitsWaitAlarm: Effect.Effect<<A>(answer: Effect.Effect<A>) => Re
 
 /** The response of a write that is no money step, or an ambiguous one. The write goes on then, and a later failure of it is in the log only. */
 export const makeWriteInTime = Effect.fnUntraced(function* (timer: Timer, scope: Scope.Scope) {
-  const outlasting = withAlarms(timer, scope)
+  const runDetached = withAlarms(timer, scope)
   const commitsWait = yield* commitsWaitAlarm
   return (work: Effect.Effect<Response>, requestId: string, ambiguous: () => Response): Effect.Effect<Response> =>
     Effect.suspend(() => {
@@ -78,6 +78,6 @@ export const makeWriteInTime = Effect.fnUntraced(function* (timer: Timer, scope:
           ? Effect.annotateLogs(Effect.logError("the request broke", cause), { request_id: requestId })
           : Effect.void
       )
-      return outlasting(logged, [{ ms: LONGEST_WRITE_MS, answer: Effect.asSome(given) }, ...commitsWait(given)])
+      return runDetached(logged, [{ ms: LONGEST_WRITE_MS, answer: Effect.asSome(given) }, ...commitsWait(given)])
     })
 })

@@ -13,6 +13,7 @@ import { Authentication, type RawRequest } from "../../services/admission/Authen
 import { CommitsWaiting } from "../../services/ports/CommitsWaiting.ts"
 import { RandomSource } from "../../services/ports/RandomSource.ts"
 import { ProviderCallbacks } from "../../services/settlement/ProviderCallbacks.ts"
+import type { EdgeRequest } from "../api/SignedRequest.ts"
 import { clientAddress, clientOf } from "./ClientAddress.ts"
 import { makeConcurrencyLimit, type Release, type SlotKind } from "./ConcurrencyLimit.ts"
 import { ARRIVAL_MS, ARRIVAL_WHILE_COMMITS_WAIT_MS, makeWriteInTime, shed } from "./Deadlines.ts"
@@ -37,14 +38,17 @@ type Response = HttpServerResponse.HttpServerResponse
  *
  * 1. an unsigned request that finds no free place (429), and a callback to an address that does not exist (403, 404, 405)
  * 2. a body that is too large or does not arrive (413, 400)
- * 3. a signature that does not hold (401), or that cannot be checked in time (429); then every signed request while commits wait for a
- *    standby (500), its nonce unspent
+ * 3. a signature that does not hold (401), or that cannot be checked in time (429, or 500 while commits wait for a standby); then every
+ *    signed request while commits wait (500), its nonce unspent
  * 4. a content type that is not JSON (the body itself is decoded by the endpoint), and a browser on another origin (415, 403)
  * 5. a caller that asks too often, or finds no free place (429)
  * 6. a path that does not exist, or that has another method (404, 405)
  *
- * A request under way when commits begin to wait for a standby is answered as ambiguous soon (500), and goes on. Nothing of a request is
- * interrupted but the check of its signature and a tenant's read.
+ * The server runs a request uninterruptibly but for two places: the check of its signature or nonce, which is interrupted when it takes too
+ * long; and a read that commits nothing, which ends where its client goes away, or ten seconds after the server began to stop (`Server`). A
+ * write goes on whatever happens, and the server waits for it before it has stopped. A write that takes too long, or is under way when commits
+ * begin to wait for a standby, is answered as ambiguous meanwhile (500). `Deadlines` has the times; `Idempotent` has a table of the same for
+ * what moves money.
  */
 export const makeEdge = Effect.fnUntraced(function* (settings: RateSettings) {
   const authentication = yield* Authentication
@@ -68,7 +72,7 @@ export const makeEdge = Effect.fnUntraced(function* (settings: RateSettings) {
       const { match, method, requestId } = head
       const route = match._tag === "Found" ? match.route.template : "unknown"
       const trail = isRead(method) ? null : emptyTrail()
-      const { appId, response } = yield* respondAlways(request, head, endpoints).pipe(
+      const { appId, response } = yield* respondAlways({ request, head, endpoints, held: { release: null } }).pipe(
         Effect.tap((outcome) => logRequest(startedAt, head, route, outcome)),
         Effect.provideService(RouteTrail, trail),
         // Its name and its attributes are those of the semantic conventions.
@@ -89,90 +93,75 @@ export const makeEdge = Effect.fnUntraced(function* (settings: RateSettings) {
     })
 
   /** Runs the checks and the endpoint, and makes a response of every error, defect and interruption. */
-  const respondAlways = Effect.fnUntraced(function* (
-    request: HttpServerRequest.HttpServerRequest,
-    head: RequestHead,
-    endpoints: Endpoints
-  ) {
-    const held: HeldPlace = { release: null }
-    return yield* respond(request, head, endpoints, held).pipe(
+  const respondAlways = (incoming: Incoming) =>
+    respond(incoming).pipe(
       Effect.catch((error) => Effect.succeed({ appId: "", response: errorResponse(error), isRefused: true })),
-      Effect.catchCause((cause) => Effect.map(failureResponse(cause, head.requestId), (response) => ({ appId: "", response }))),
-      // Work that outlives its client keeps its place, and so does a response until it is read: both hold memory. Work that outlives its own
-      // answer gives its place up.
+      Effect.catchCause((cause) =>
+        Effect.map(failureResponse(cause, incoming.head.requestId), (response) => ({ appId: "", response }))
+      ),
+      // A request keeps its place until its client has read the response, because the response holds memory, too; where its client is gone,
+      // until the response is made. Work that goes on after its response has no place any more.
       Effect.ensuring(
         Effect.sync(() => {
-          if (held.release !== null) afterResponse(request, held.release)
+          if (incoming.held.release !== null) afterResponse(incoming.request, incoming.held.release)
         })
       )
     )
-  })
 
   /** The checks in their order, then the endpoint. A request that is refused before its signature held belongs to no tenant. */
-  const respond = Effect.fnUntraced(function* (
-    request: HttpServerRequest.HttpServerRequest,
-    head: RequestHead,
-    endpoints: Endpoints,
-    held: HeldPlace
-  ) {
+  const respond = Effect.fnUntraced(function* (incoming: Incoming) {
+    const { head, request } = incoming
     const { match, method, path, rawHeaders, rawTarget, requestId } = head
-    const stray = strayCallback(head)
     const peer = Option.getOrElse(request.remoteAddress, () => "")
     const from = () => addressOf(peer, valuesOf(rawHeaders, "x-forwarded-for"))
+    const stray = strayCallback(head)
+    const callback = stray === undefined ? callbackOf(path) : undefined
     const isSigned = isSignedPath(rawTarget, path)
-    const isCallback = isCallbackPath(path) && stray === undefined
-    const holdPlace = (kind: SlotKind, holder: string) =>
-      Effect.map(takePlace(kind, holder), (release) => {
-        held.release = release
-      })
-    if (!isSigned && !isCallback) yield* holdPlace("unsigned", clientOf(from()))
+    if (!isSigned && callback === undefined) yield* holdPlace(incoming, "unsigned", clientOf(from()))
     if (stray !== undefined) return { appId: "", response: stray }
-    const limit = isCallbackPath(path) ? CALLBACK_BYTES : REQUEST_BYTES
+    const limit = callback === undefined ? REQUEST_BYTES : CALLBACK_BYTES
     const body = isBodyless(method) ? NO_BODY : yield* readBody(request, limit)
     if (body === null) return { appId: "", response: lateBody }
-    const isClaim = claimsKey(match, rawHeaders)
-    const signed = isSigned
-      ? yield* authenticate({ method, rawTarget, rawHeaders, body, clientAddress: from }, isClaim, requestId)
-      : null
-    const { caller, nonce } = signed ?? { caller: null, nonce: null }
-    if (signed?.commitsWait === true) return { appId: signed.caller.appId, response: internal(requestId) }
-    const rate = caller === null ? null : rateOf({ ...head, caller, peer, body })
-    const answer = Effect.gen(function* () {
-      // A callback may have any content type: it is verified over its bytes.
-      const error = (isCallbackPath(path) ? undefined : mediaType(method, rawHeaders)) ?? origin(rawHeaders)
-      if (error !== undefined) return errorResponse(error)
-      if (rate !== null) yield* rate.take
-      const callback = callbackOf(path)
-      if (caller !== null) yield* holdPlace(kindOf(head), caller.appId)
-      else if (callback !== undefined) yield* holdPlace("callbacks", `${callback.provider}/${callback.routeKey}`)
-      if (match._tag !== "Found") return noRoute(match)
-      const run = endpoints(request, match, {
-        requestId,
-        rawHeaders,
-        body,
-        caller,
-        nonce: isClaim ? nonce : null,
-        claimWithinMs: ARRIVAL_MS
-      })
-      // A money step keeps its own time.
-      if (isMoneyStep(match)) return yield* run
-      // A tenant's read commits nothing, and ends where its client goes; an admin's commits its audit row (`view=raw`).
-      if (isRead(method) && caller?.role !== "admin") return yield* Effect.interruptible(run)
-      return yield* writeInTime(withErrors(run), requestId, () => internal(requestId))
-    })
-    if (nonce === null) {
-      const provider = isCallback ? callbackOf(path)?.provider : undefined
-      return { appId: "", response: yield* withErrors(answer), ...(provider === undefined ? {} : { provider }) }
+    const admitted = { requestId, rawHeaders, body, caller: null, nonce: null, claimWithinMs: ARRIVAL_MS }
+    if (callback !== undefined) {
+      // It may have any content type: it is verified over its bytes.
+      const place = holdPlace(incoming, "callbacks", `${callback.provider}/${callback.routeKey}`)
+      return { appId: "", response: yield* dispatch(incoming, admitted, place), provider: callback.provider }
     }
-    // Whatever a request is answered, its nonce was spent before, or is in the commit of its claim; and what was sent a second time is refused
-    // for that alone.
-    const exit = yield* Effect.exit(withErrors(answer))
+    if (!isSigned) return { appId: "", response: yield* dispatch(incoming, admitted, acceptable(head)) }
+    const isClaim = claimsKey(match, rawHeaders)
+    const signed = { method, rawTarget, rawHeaders, body, clientAddress: from }
+    const { caller, commitsWait, nonce } = yield* authenticate(signed, isClaim, requestId)
+    if (commitsWait) return { appId: caller.appId, response: internal(requestId) }
+    const rate = rateOf({ ...head, caller, peer, body })
+    const admission = Effect.andThen(Effect.andThen(acceptable(head), rate.take), holdPlace(incoming, kindOf(head), caller.appId))
+    const exit = yield* Effect.exit(dispatch(incoming, { ...admitted, caller, nonce: isClaim ? nonce : null }, admission))
+    // A request that was refused before its claim spends its nonce before it is answered; what was sent a second time is refused for that alone.
     if (!nonce.isSettled())
-      yield* inTime(nonce.settle, ARRIVAL_MS, tooLate(requestId)).pipe(
-        Effect.tapErrorTag("unauthorized", () => rate?.giveBack ?? Effect.void)
-      )
-    return { appId: caller?.appId ?? "", response: yield* exit }
+      yield* inTime(nonce.settle, ARRIVAL_MS, tooLate(requestId)).pipe(Effect.tapErrorTag("unauthorized", () => rate.giveBack))
+    return { appId: caller.appId, response: yield* exit }
   })
+
+  /** The response of the endpoint, once `admission` holds for its request. */
+  const dispatch = ({ endpoints, head, request }: Incoming, admitted: EdgeRequest, admission: Effect.Effect<void, ApiError>) =>
+    withErrors(
+      Effect.gen(function* () {
+        yield* admission
+        const { match, method, requestId } = head
+        if (match._tag !== "Found") return noRoute(match)
+        const run = endpoints(request, match, admitted)
+        // A money step keeps its own time.
+        if (isMoneyStep(match)) return yield* run
+        // An admin's read commits its audit row (`view=raw`).
+        if (isRead(method) && admitted.caller?.role !== "admin") return yield* Effect.interruptible(run)
+        return yield* writeInTime(withErrors(run), requestId, () => internal(requestId))
+      })
+    )
+
+  const holdPlace = ({ held }: Incoming, kind: SlotKind, holder: string) =>
+    Effect.map(takePlace(kind, holder), (release) => {
+      held.release = release
+    })
 
   /**
    * The caller of a request, within the time of arrivals. A request that claims an idempotency key spends its nonce with the claim; the nonce
@@ -193,7 +182,7 @@ export const makeEdge = Effect.fnUntraced(function* (settings: RateSettings) {
     )
   })
 
-  /** Nothing is begun for the request yet, and so it is shed. */
+  /** While the nonce of a request is unspent only checks and reads were made for it, and so it is shed. */
   const tooLate = Effect.fnUntraced(function* (requestId: string, cause: Cause.Cause<never> = Cause.empty) {
     if (!(yield* commitsWaiting)) yield* Effect.logWarning("request authentication timed out", cause)
     return yield* shed(requestId)
@@ -214,9 +203,13 @@ export const makeEdge = Effect.fnUntraced(function* (settings: RateSettings) {
   return serve
 })
 
-/** The place that a request holds, once it has one. */
-interface HeldPlace {
-  release: Release | null
+/** A request on its way to its endpoint. */
+interface Incoming {
+  readonly request: HttpServerRequest.HttpServerRequest
+  readonly head: RequestHead
+  readonly endpoints: Endpoints
+  /** The place that it holds, once it has one. */
+  readonly held: { release: Release | null }
 }
 
 const withErrors = <R>(answer: Effect.Effect<Response, ApiError, R>) =>
@@ -240,6 +233,13 @@ const failureResponse = (cause: Cause.Cause<unknown>, requestId: string): Effect
   if (Cause.hasInterruptsOnly(cause)) return Effect.succeed(response)
   return Effect.logError("the request broke", cause).pipe(Effect.annotateLogs({ request_id: requestId }), Effect.as(response))
 }
+
+/** Fails where a request has another content type than JSON, or a browser sent it from another origin. */
+const acceptable = ({ method, rawHeaders }: RequestHead): Effect.Effect<void, ApiError> =>
+  Effect.suspend(() => {
+    const error = mediaType(method, rawHeaders) ?? origin(rawHeaders)
+    return error === undefined ? Effect.void : Effect.fail(error)
+  })
 
 /** Refuses a browser on another origin: an `Origin` must be the request's own host. */
 const origin = (rawHeaders: ReadonlyArray<string>): CrossOriginDenied | undefined => {

@@ -12,7 +12,7 @@ import type { Transaction } from "../../domain/Transaction.ts"
 import type { WindowUse } from "../../domain/VelocityLimits.ts"
 import { type Alarm, makeTimer, withAlarms } from "../../runtime/Timer.ts"
 import type { PartyRefusal, ScreenedClaim } from "../../services/admission/PartyScreening.ts"
-import { type Claim, Idempotency, type StoredResponse } from "../../services/ports/Idempotency.ts"
+import { type Claim, type Claimed, type FreshClaim, Idempotency, type StoredResponse } from "../../services/ports/Idempotency.ts"
 import { Policy } from "../../services/ports/Policy.ts"
 import { RateLimits } from "../../services/ports/RateLimits.ts"
 import { Vault } from "../../services/ports/Vault.ts"
@@ -36,12 +36,55 @@ const SHORT_LOOK_MS = 500
 type Response = HttpServerResponse.HttpServerResponse
 type SignedRequest = Signed["Service"]
 
-/** Runs a money step once for each idempotency key (contract IDEM-7). */
+/** An endpoint that moves money: what its body means, and what is done once for each key. */
+export interface MoneyStep<C> {
+  /** The route's method and template, as "POST /v1/payouts". */
+  readonly endpoint: string
+  readonly decode: (tree: JsonTree) => Result.Result<Body<C>, ApiError>
+  /** The windows that its transaction would be counted in; they are read where the key is claimed. Reads only. */
+  readonly windows?: (caller: Caller, command: C) => Effect.Effect<ReadonlyArray<WindowUse>>
+  /** Whether the other side may be dealt with: found out while the key is claimed, and said to `run`. Reads only. */
+  readonly screen?: (command: C) => Effect.Effect<void, PartyRefusal>
+  readonly run: (caller: Caller, command: C, fresh: ScreenedClaim) => Effect.Effect<Transaction, ApiError>
+  /** Only for an endpoint whose key is optional (a collection's code): what is done without one. */
+  readonly keyless?: (caller: Caller, command: C) => Effect.Effect<Transaction, ApiError>
+  /** The transaction that it is about, where that exists already. */
+  readonly about?: string
+  /** The operation's own success status; 201 where none is named. */
+  readonly successStatus?: number
+}
+
+/** How far a money step is: what its alarms answer depends on it, and what becomes of a claim that comes late. */
+interface Progress {
+  stage: "claiming" | "answered before the claim" | "running"
+  /** Of the transaction that it makes or is about; empty where none can exist yet. */
+  reference: string
+}
+
+/**
+ * Runs a money step once for each idempotency key (contract IDEM-7).
+ *
+ * A request reads its body, claims its key and runs its step. The commit that claims the key also spends the request's nonce. A request
+ * without a key, where its step allows that, makes no such commit: the edge has spent its nonce.
+ *
+ * | What happens | The client gets | The work |
+ * | --- | --- | --- |
+ * | its client goes away | nothing | goes on, and the key keeps its outcome |
+ * | the claim is not committed in time | 429; 500 while commits wait for a standby | ends: a key that is claimed later is released |
+ * | commits begin to wait for a standby | 500 within about a second | ends in the same way before the claim, else goes on |
+ * | a provider is silent | the step's own `provider_timeout` (503) | ends; the poller finds the outcome |
+ * | the step runs until the key's lease is nearly over | 500 | goes on, until another request claims the key: then it commits nothing |
+ * | the server stops | its answer, within the ten seconds of `Server` | goes on, and the process waits for it |
+ * | the process dies | nothing | a transaction answers for its key; without one the key runs again |
+ *
+ * An answer of 500 is ambiguous. After the claim it has the reference, where the transaction is seen to exist.
+ */
 export class Idempotent extends Context.Service<
   Idempotent,
   {
     /**
-     * Takes a money step and the signed request, runs the step once, and gives its response. Repeated, the same request gets
+     * Takes a money step and the signed request, runs the step once, and gives its response. A repeat, with the same key and body and a nonce
+     * of its own, gets
      *
      * - a final first response again, byte for byte, however often;
      * - while the first request is at work, or its key's lease lasts and the outcome is open: 409 `request_in_progress`;
@@ -51,13 +94,8 @@ export class Idempotent extends Context.Service<
      *
      * Refuses in the contract's order: a body that is no JSON (400), one of another mode (400), a key that is missing or
      * malformed (400), what the decoder refuses, a key that was used with other parameters (422) or is in use (409), and then what the
-     * step refuses.
-     *
-     * The request's nonce is spent in the commit that claims the key; of a request without one the edge has spent it. Nothing is done
-     * before but checks of the request itself. A request that is refused then leaves its nonce to the edge, which spends it before the
-     * refusal is answered.
-     *
-     * The step is never interrupted: neither a client that goes away nor a deadline stops it, and a server that stops waits for it.
+     * step refuses. Before its claim a request only checks and reads. One that is refused before it leaves its nonce to the edge, which
+     * spends it before the refusal is answered.
      */
     readonly once: <C>(step: MoneyStep<C>) => Effect.Effect<Response, never, Signed>
   }
@@ -70,7 +108,8 @@ export class Idempotent extends Context.Service<
       const vault = yield* Vault
       const policy = yield* Policy
       const rates = yield* RateLimits
-      const outlasting = withAlarms(yield* makeTimer, yield* Effect.scope)
+      // Gives the response of the work or of an alarm, whichever comes first. Nothing interrupts the work; the end of the scope waits for it.
+      const runDetached = withAlarms(yield* makeTimer, yield* Effect.scope)
       const commitsWaitAlarms = yield* commitsWaitAlarm
 
       const once = <C>(step: MoneyStep<C>) =>
@@ -78,40 +117,41 @@ export class Idempotent extends Context.Service<
           const read = readRequest(step, request)
           if (Result.isFailure(read)) return Effect.succeed(errorResponse(read.failure))
           const { body, key } = read.success
-          const progress: Progress = { isAnsweredUnclaimed: false, isClaiming: key !== undefined, reference: step.about ?? "" }
+          const progress: Progress = { stage: key === undefined ? "running" : "claiming", reference: step.about ?? "" }
           const work =
             key === undefined ? runWithoutKey(step, request, body.command) : runWithKey(step, request, { key, body }, progress)
-          return Effect.map(outlasting(work, alarmsOf(request, progress)), withIgnoredHeader(body.ignored))
+          return Effect.map(runDetached(work, alarmsOf(request, progress)), withIgnoredHeader(body.ignored))
         })
 
-      /** The answers of a request whose step takes too long; see `Deadlines`. */
+      /** The answers of a request that takes too long. `Deadlines` has the times. */
       const alarmsOf = (request: SignedRequest, progress: Progress): ReadonlyArray<Alarm<Response>> => {
+        const endBeforeClaim = () => {
+          if (progress.stage === "claiming") progress.stage = "answered before the claim"
+        }
         const ambiguous = (lookMs: number) =>
           Effect.suspend(() => {
-            progress.isAnsweredUnclaimed ||= progress.isClaiming
+            endBeforeClaim()
             return Effect.map(internalError(request, progress.reference, lookMs), httpResponse)
           })
-        const shedding = Effect.suspend(() => {
-          if (!progress.isClaiming) return Effect.succeedNone
-          progress.isAnsweredUnclaimed = true
+        const claimIsLate = Effect.suspend(() => {
+          if (progress.stage !== "claiming") return Effect.succeedNone
+          endBeforeClaim()
           return Effect.logWarning("the key could not be claimed in time").pipe(
-            Effect.andThen(Effect.flip(shed(request.requestId))),
-            Effect.map((error) => Option.some(errorResponse(error))),
-            Effect.orDie
+            Effect.andThen(Effect.catch(shed(request.requestId), (error) => Effect.succeedSome(errorResponse(error))))
           )
         })
-        const overdue = Effect.andThen(
+        const leaseEnds = Effect.andThen(
           Effect.logError("the request reached its deadline, shortly before its key's lease ends; its work goes on"),
           Effect.asSome(ambiguous(LOOK_MS))
         )
         return [
-          { ms: request.claimWithinMs, answer: shedding },
-          { ms: requestDeadlineMs(policy.idempotencyLeaseMs), answer: overdue },
+          { ms: request.claimWithinMs, answer: claimIsLate },
+          { ms: requestDeadlineMs(policy.idempotencyLeaseMs), answer: leaseEnds },
           ...commitsWaitAlarms(ambiguous(SHORT_LOOK_MS))
         ]
       }
 
-      /** Claims the key: runs the step, or repeats its response, or says why neither. */
+      /** Claims the key, then runs the step or says what its key holds. A key that is claimed too late is released. */
       const runWithKey = Effect.fnUntraced(function* <C>(
         step: MoneyStep<C>,
         request: SignedRequest,
@@ -119,7 +159,7 @@ export class Idempotent extends Context.Service<
         progress: Progress
       ) {
         const { caller, nonce } = request
-        if (nonce === null) return yield* Effect.die(new Error("a request that claims a key has its nonce left to spend"))
+        if (nonce === null) return yield* Effect.die(new Error("the nonce of a request with a key was not left to its claim"))
         const fingerprint = vault.hash("fingerprint", fingerprintText(step.endpoint, {}, body.fingerprint))
         const scope = { appId: caller.appId, mode: caller.mode, endpoint: step.endpoint, key }
         const windows = yield* step.windows?.(caller, body.command) ?? noWindows
@@ -128,37 +168,44 @@ export class Idempotent extends Context.Service<
           step.screen === undefined
             ? undefined
             : yield* Effect.forkChild(Effect.exit(step.screen(body.command)), { startImmediately: true })
-        const claiming = nonce.spendWith((use) => idempotency.claim({ scope, fingerprint, windows, nonce: use }))
-        const arrived = yield* Effect.result(claiming)
-        progress.isClaiming = false
-        const screened = screening === undefined ? undefined : yield* Fiber.join(screening)
+        const arrived = yield* Effect.result(
+          nonce.spendWith((use) => idempotency.claim({ scope, fingerprint, windows, nonce: use }))
+        )
+        if (progress.stage === "claiming") progress.stage = "running"
         if (Result.isFailure(arrived)) return errorResponse(arrived.failure)
-        const taken = arrived.success
-        if (progress.isAnsweredUnclaimed && taken._tag === "Fresh") {
-          yield* idempotency.release(taken.claim)
-          // It was answered before: no client gets this.
+        const claimed = arrived.success
+        if (claimed._tag !== "Fresh") return yield* responseUnder(claimed, step, caller)
+        if (progress.stage === "answered before the claim") {
+          // Nothing is run. Its client has an answer, or gets this one.
+          yield* idempotency.release(claimed.claim)
           return errorResponse(new RequestInProgress())
         }
-        switch (taken._tag) {
-          case "Fresh":
-            if (progress.reference === "") progress.reference = taken.claim.reference
-            return yield* runFirst(step, request, screened === undefined ? taken : { ...taken, screened }, body.command)
+        if (progress.reference === "") progress.reference = claimed.claim.reference
+        const screened = screening === undefined ? undefined : yield* Fiber.join(screening)
+        return yield* runFirst(step, request, screened === undefined ? claimed : { ...claimed, screened }, body.command)
+      })
+
+      /** The response under a key that another request holds or has used. */
+      const responseUnder = <C>(claimed: Exclude<Claimed, FreshClaim>, step: MoneyStep<C>, caller: Caller) => {
+        switch (claimed._tag) {
+          // Its final response was stored.
           case "Replay":
-            return httpResponse(taken.response, { "idempotency-replayed": "true" })
+            return Effect.succeed(httpResponse(claimed.response, { "idempotency-replayed": "true" }))
+          // Its transaction exists, and no final response is stored: the transaction says what to answer.
           case "Pinned":
-            return yield* Effect.match(records.replay(caller, taken.reference, taken.leased), {
+            return Effect.match(records.replay(caller, claimed.reference, claimed.leased), {
               onSuccess: (record) => httpResponse(successOf(step, record)),
               onFailure: errorResponse
             })
+          // A restore forgot its transaction, and operators booked what that had moved.
           case "Booked":
-            return errorResponse(new IndeterminateOutcome({ reference: taken.reference }))
+            return Effect.succeed(errorResponse(new IndeterminateOutcome({ reference: claimed.reference })))
           case "Reused":
-            return errorResponse(new IdempotencyKeyReused())
+            return Effect.succeed(errorResponse(new IdempotencyKeyReused()))
           case "Busy":
-            // It was answered before: no client gets this.
-            return errorResponse(new RequestInProgress())
+            return Effect.succeed(errorResponse(new RequestInProgress()))
         }
-      })
+      }
 
       const runFirst = <C>(step: MoneyStep<C>, request: SignedRequest, fresh: ScreenedClaim, command: C) => {
         const { claim } = fresh
@@ -172,7 +219,7 @@ export class Idempotent extends Context.Service<
               const stored = mayEndWithoutCommit ? idempotency.complete(claim, response) : Effect.void
               return Effect.as(stored, httpResponse(response))
             },
-            onFailure: (error) => Effect.map(storeError(claim, error), errorResponse)
+            onFailure: (error) => Effect.map(settleKey(claim, error), errorResponse)
           }),
           // Whether money moved is not known here. Where a transaction exists, the key answers from it.
           Effect.catchCause((cause) =>
@@ -196,10 +243,10 @@ export class Idempotent extends Context.Service<
         )
 
       /**
-       * Decides what the key remembers of an error, and gives the error to answer. An error that belongs to a transaction was stored by the
-       * commit that made the transaction.
+       * Gives the error to answer. A retriable one releases the key, and a terminal one is stored under it, unless it names a transaction: then
+       * the commit that made the transaction has stored it. Under an ambiguous one the key stays with its transaction.
        */
-      const storeError = Effect.fnUntraced(function* (claim: Claim, error: ApiError) {
+      const settleKey = Effect.fnUntraced(function* (claim: Claim, error: ApiError) {
         // Nothing was made for this key, so that it may run again. A duplicate charge names a reference, but the earlier charge's.
         if (error._tag === "duplicate_charge_in_flight" || classOf(error) === "retriable") {
           yield* idempotency.release(claim)
@@ -255,31 +302,3 @@ const successOf = <C>({ successStatus = CREATED }: MoneyStep<C>, record: Transac
   recordResponse(successStatus, record)
 
 const namesTransaction = (error: ApiError): boolean => "reference" in error && error.reference !== undefined
-
-/** How far a money step is, for the alarms beside it. */
-interface Progress {
-  /** Its key is not claimed yet. */
-  isClaiming: boolean
-  /** It was answered before its key was claimed: a key that is claimed now is released. */
-  isAnsweredUnclaimed: boolean
-  /** Of the transaction that it makes or is about; empty where none can exist yet. */
-  reference: string
-}
-
-/** An endpoint that moves money: what its body means, and what is done once for each key. */
-export interface MoneyStep<C> {
-  /** The route's method and template, as "POST /v1/payouts". */
-  readonly endpoint: string
-  readonly decode: (tree: JsonTree) => Result.Result<Body<C>, ApiError>
-  /** The windows that its transaction would be counted in; they are read where the key is claimed. Reads only. */
-  readonly windows?: (caller: Caller, command: C) => Effect.Effect<ReadonlyArray<WindowUse>>
-  /** Whether the other side may be dealt with: found out while the key is claimed, and said to `run`. Reads only. */
-  readonly screen?: (command: C) => Effect.Effect<void, PartyRefusal>
-  readonly run: (caller: Caller, command: C, fresh: ScreenedClaim) => Effect.Effect<Transaction, ApiError>
-  /** Only for an endpoint whose key is optional (a collection's code): what is done without one. */
-  readonly keyless?: (caller: Caller, command: C) => Effect.Effect<Transaction, ApiError>
-  /** The transaction that it is about, where that exists already. */
-  readonly about?: string
-  /** The operation's own success status; 201 where none is named. */
-  readonly successStatus?: number
-}
