@@ -23,6 +23,7 @@ import { sender } from "./Sender.ts"
 import { serve } from "./Serve.ts"
 import { signCommand } from "./Sign.ts"
 import { simulator } from "./Simulator.ts"
+import { StandardStreams } from "./StandardStreams.ts"
 import { start } from "./Start.ts"
 import { status } from "./Status.ts"
 import { tenant } from "./Tenant.ts"
@@ -92,8 +93,11 @@ export const program = (args: ReadonlyArray<string>): Effect.Effect<number, neve
 /** Ends the process. A server that was stopped by a signal has done its job, and has set `process.exitCode` to say so. */
 export const teardown = <A, E>(exit: Exit.Exit<A, E>, exitWith: (code: number) => void): void => {
   // Output that a slow reader has not taken yet would be lost with the process.
-  const end = (code: number) =>
-    process.stdout.writableLength === 0 ? exitWith(code) : process.stdout.write("", () => exitWith(code))
+  const end = (code: number) => {
+    const leave = () => StandardStreams.afterErrors(() => exitWith(code))
+    if (process.stdout.writableLength === 0) leave()
+    else process.stdout.write("", leave)
+  }
   if (Exit.isSuccess(exit)) return void end(typeof exit.value === "number" ? exit.value : exitCodes.done)
   const code = process.exitCode ?? (Cause.hasInterruptsOnly(exit.cause) ? exitCodes.interrupted : exitCodes.refused)
   end(Number(code))

@@ -38,20 +38,38 @@ const linesTo = (descriptor: number, write: (descriptor: number, bytes: Buffer) 
   }
 }
 
-/** So much waits for a reader that does not read. Lines beyond it are lost, so that they do not fill the memory of the process. */
-const UNREAD_BYTES = 4 * 1024 * 1024
+/**
+ * So much waits for a reader that does not read. Lines beyond it are lost, so that they do not fill the memory of the process. Node keeps a text
+ * as it is and counts the units of two bytes in it: in UTF-8 they are one to three bytes.
+ */
+const UNREAD_UNITS = 4 * 1024 * 1024
 
-/** A pipe or a terminal is written by Node, which keeps what its reader has not taken. As with a file, what is lost is counted. */
-const linesToReader = (unreadBytes: () => number, put: (text: string) => void) => {
+interface Reader {
+  /** What Node keeps for it. */
+  readonly unread: () => number
+  readonly put: (text: string) => void
+  /** Once it has taken everything. */
+  readonly onRead: (then: () => void) => void
+}
+
+/**
+ * A pipe or a terminal is written by Node, which keeps what its reader has not taken. As with a file, what is lost is counted; the count is in the
+ * log as soon as all was read, whether or not another line follows.
+ */
+const linesToReader = ({ onRead, put, unread }: Reader) => {
   let lost = 0
+  const tellLost = () => {
+    if (lost > 0) put(JSON.stringify({ ...lostLines, annotations: { lines: lost } }))
+    lost = 0
+  }
+  onRead(tellLost)
   return (...parts: ReadonlyArray<unknown>): void => {
     const text = format(...parts)
-    if (unreadBytes() > UNREAD_BYTES) {
+    if (unread() > UNREAD_UNITS) {
       lost += text.split("\n").length
       return
     }
-    if (lost > 0) put(JSON.stringify({ ...lostLines, annotations: { lines: lost } }))
-    lost = 0
+    tellLost()
     put(text)
   }
 }
@@ -63,13 +81,32 @@ const consoleOf = (standard: Console): Console => ({
   ...standard,
   error: isFile(STANDARD_ERROR)
     ? linesTo(STANDARD_ERROR)
-    : linesToReader(
-        () => process.stderr.writableLength,
-        (text) => standard.error("%s", text)
-      )
+    : linesToReader({
+        unread: () => process.stderr.writableLength,
+        put: (text) => standard.error("%s", text),
+        onRead: (then) => void process.stderr.on("drain", then)
+      })
 })
+
+/** A reader of the log that does not read keeps the end of a process waiting for so long. */
+const LAST_WORDS_MS = 1_000
+
+/** Goes on once, when all that was said on standard error has been taken, the reason of an end among it, or when its reader has had its time. */
+const afterErrors = (then: () => void): void => {
+  if (process.stderr.writableLength === 0) return then()
+  let isOver = false
+  const end = () => {
+    if (!isOver) then()
+    isOver = true
+  }
+  setTimeout(end, LAST_WORDS_MS)
+  process.stderr.on("error", end)
+  // The count of what was lost may be written once the rest was read.
+  const wait = () => void process.stderr.write("", (error) => (error || process.stderr.writableLength === 0 ? end() : wait()))
+  wait()
+}
 
 /** From then on a process serves although its standard output takes nothing. */
 const surviveFullOutput = (): void => void process.stdout.on("error", () => undefined)
 
-export const StandardStreams = { consoleOf, linesTo, linesToReader, surviveFullOutput }
+export const StandardStreams = { afterErrors, consoleOf, linesTo, linesToReader, surviveFullOutput }

@@ -1,4 +1,5 @@
 import { spawn } from "node:child_process"
+import { once } from "node:events"
 import { openSync } from "node:fs"
 import { join } from "node:path"
 import { describe, expect, it } from "vitest"
@@ -6,6 +7,7 @@ import { StandardStreams } from "../../src/commands/StandardStreams.ts"
 import { itWith } from "../support/Installed.ts"
 
 const MAIN = join(import.meta.dirname, "..", "..", "src", "gateway.js")
+const COMMANDS = join(import.meta.dirname, "..", "..", "src", "commands")
 const WRONG_USAGE = 2
 
 /** The exit code of a command that says on standard error what is wrong with it. */
@@ -59,6 +61,33 @@ describe("the log on a disk that is full", () => {
   })
 })
 
+const lost = (lines: number): string =>
+  `{"level":"error","message":"the log could not be written for a while, and what it said is lost","annotations":{"lines":${lines}}}`
+
+const read = () => {
+  const written: Array<string> = []
+  const reader = { unread: 0, takeAll: (): void => undefined }
+  const line = StandardStreams.linesToReader({
+    unread: () => reader.unread,
+    put: (text) => written.push(text),
+    onRead: (then) => void (reader.takeAll = then)
+  })
+  return { line, reader, written }
+}
+
+/** A process that ends right after it logged so many lines of a kilobyte and why it ends; nobody reads it yet. */
+const endingAfter = (lines: number) => {
+  const [streams, program] = ["StandardStreams.ts", "Program.ts"].map((file) => JSON.stringify(join(COMMANDS, file)))
+  const words = `import { Exit } from "effect"
+    import { StandardStreams } from ${streams}
+    import { teardown } from ${program}
+    const console = StandardStreams.consoleOf(globalThis.console)
+    for (let line = 0; line < ${lines}; line++) console.error("x".repeat(1023))
+    console.error("why it ends")
+    teardown(Exit.succeed(1), (code) => process.exit(code))`
+  return spawn(process.execPath, ["--input-type=module", "-e", words], { stdio: ["ignore", "ignore", "pipe"] })
+}
+
 /** What a process keeps in memory of so many megabytes that it logs to a pipe which nobody reads. */
 const keptOf = (megabytes: number): Promise<number> =>
   new Promise((done) => {
@@ -75,28 +104,41 @@ const keptOf = (megabytes: number): Promise<number> =>
 
 describe("the log on a pipe that nobody reads", () => {
   it("is lost and counted, and goes on with the count once somebody reads", () => {
-    const written: Array<string> = []
-    let unread = 0
-    const line = StandardStreams.linesToReader(
-      () => unread,
-      (text) => written.push(text)
-    )
+    const { line, reader, written } = read()
     line("the first")
-    unread = 64 * 1024 * 1024
+    reader.unread = 64 * 1024 * 1024
     line("the second")
     line("the third\nand its cause")
-    unread = 0
+    reader.unread = 0
     line("the %s", "fourth")
-    expect(written).toEqual([
-      "the first",
-      `{"level":"error","message":"the log could not be written for a while, and what it said is lost","annotations":{"lines":3}}`,
-      "the fourth"
-    ])
+    expect(written).toEqual(["the first", lost(3), "the fourth"])
+  })
+
+  it("says how much was lost as soon as all was read, even where nothing follows", () => {
+    const { line, reader, written } = read()
+    reader.unread = 64 * 1024 * 1024
+    line("the first")
+    reader.unread = 0
+    reader.takeAll()
+    reader.takeAll()
+    expect(written).toEqual([lost(1)])
   })
 
   it("does not fill the memory of the process that writes it", async () => {
     const kept = await keptOf(16)
     expect(kept).toBeGreaterThan(1024 * 1024)
     expect(kept).toBeLessThan(6 * 1024 * 1024)
+  })
+
+  it("is read to its end by a slow reader, with the reason of the end", async () => {
+    let text = ""
+    const process = endingAfter(2_000)
+    process.stderr.setEncoding("utf8").on("data", (part) => (text += part))
+    const [code] = await once(process, "close")
+    expect([code, text.trimEnd().split("\n").length, text.endsWith("why it ends\n")]).toEqual([1, 2_001, true])
+  })
+
+  it("keeps no process from its end", async () => {
+    expect(await once(endingAfter(2_000), "exit")).toEqual([1, null])
   })
 })
