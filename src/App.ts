@@ -13,6 +13,7 @@ import { type ObstacleSources, readObstacles, readyFamily } from "./observabilit
 import type { Telemetry, TelemetryOptions } from "./observability/Telemetry.ts"
 import { Ports } from "./Ports.ts"
 import { ClockSkew, READY_SKEW_AT_MOST_MS } from "./persistence/connection/DatabaseClock.ts"
+import { damageIn } from "./persistence/connection/DatabaseError.ts"
 import { NoPrimary } from "./persistence/connection/servers/PrimaryPool.ts"
 import { Database } from "./persistence/Database.ts"
 import { MasterKeyRotationPg } from "./persistence/operators/MasterKeyRotationPg.ts"
@@ -86,6 +87,8 @@ export const embeddedPostgres = EmbeddedPostgres
 export type { EmbeddedDatabase }
 export const localProcess = LocalProcess
 export const folderLock = withFolderLock
+/** The database's words of a file that it cannot read, where something ended for that. */
+export const damage = damageIn
 
 /** Fails where a gateway could not listen. */
 export { ensureListenable }

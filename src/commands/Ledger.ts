@@ -88,10 +88,23 @@ const verifyChanged = Effect.fnUntraced(function* (since: Instant | null) {
   yield* refusedFor(differences)
 })
 
-const refusedFor = (differences: ReadonlyArray<LedgerDifference>) =>
-  differences.length === 0
-    ? Effect.void
-    : new CommandRefusal({ message: `the ledger has ${differences.length} differences: see docs/runbooks/ledger-difference.md` })
+const refusedFor = Effect.fnUntraced(function* (differences: ReadonlyArray<LedgerDifference>) {
+  const unread = differences.filter((one) => one.unread === true)
+  const wrong = differences.length - unread.length
+  const lines = [...Map.groupBy(unread, ({ subject }) => subject)].map(([subject, ofIt]) => damage(subject, ofIt))
+  if (wrong > 0) lines.push(`the ledger has ${wrong} differences: see docs/runbooks/ledger-difference.md`)
+  yield* Effect.forEach(lines.slice(0, -1), (line) => printErrors(line), { discard: true })
+  const last = lines.at(-1)
+  if (last !== undefined) return yield* new CommandRefusal({ message: last })
+})
+
+/** PostgreSQL's first words of a damaged file, and how many rules that leaves unanswered. */
+const damage = (subject: string, unread: ReadonlyArray<LedgerDifference>): string => {
+  const rules = new Set(unread.map(({ rule }) => rule)).size
+  const places = new Set(unread.map(({ found }) => found)).size - 1
+  const more = places === 0 ? "" : ` (and in ${places} more places)`
+  return `${subject} cannot be read: ${unread[0]?.found}${more}; ${rules} rules do not know all of it: see docs/runbooks/database-down.md`
+}
 
 /** A line every ten seconds: how many of the records, how many a second since the line before, and where it goes on. */
 const saysHowFar = Effect.gen(function* () {

@@ -1,5 +1,6 @@
-import { Cause, Effect, Exit } from "effect"
+import { Cause, Effect, Exit, Option } from "effect"
 import { CliConfig, type CliError, CliOutput, Command, GlobalFlag } from "effect/cli"
+import * as App from "../App.ts"
 import { audit } from "./Audit.ts"
 import { clock } from "./Clock.ts"
 import { corridor } from "./Corridor.ts"
@@ -82,9 +83,7 @@ export const program = (args: ReadonlyArray<string>): Effect.Effect<number, neve
     Effect.catchTag("InvalidSettings", ({ mistakes }) => Effect.as(printErrors(...mistakes), exitCodes.refused)),
     Effect.catch(({ message }) => Effect.as(printErrors(message), exitCodes.refused)),
     Effect.catchCause((cause) =>
-      Cause.hasInterrupts(cause)
-        ? Effect.failCause(cause)
-        : Effect.as(printErrors(...indentFurther(Cause.pretty(cause))), exitCodes.refused)
+      Cause.hasInterrupts(cause) ? Effect.failCause(cause) : Effect.as(printErrors(...wordsOf(cause)), exitCodes.refused)
     ),
     Effect.provideService(CliOutput.Presenter, presenter),
     Effect.provideService(CliConfig.CliConfig, CliConfig.make({ builtIns: [GlobalFlag.Help, GlobalFlag.Version] }))
@@ -128,6 +127,13 @@ const insteadOf = (error: CliError.NonShowHelpErrors): ReadonlyArray<string> =>
   error._tag === "UnrecognizedOption" && error.option === "--workers"
     ? ["a gateway is one process: run several behind HAProxy (docs/operations.md, Several processes on one machine)"]
     : []
+
+/** A damaged file is no mistake of the program, whose stack would say nothing of it. */
+const wordsOf = (cause: Cause.Cause<never>): ReadonlyArray<string> =>
+  Option.match(App.damage(cause), {
+    onNone: () => indentFurther(Cause.pretty(cause)),
+    onSome: (said) => [`${said}: see docs/runbooks/database-down.md`]
+  })
 
 /** The further lines of an unforeseen error are set in under its first. */
 const indentFurther = (text: string): ReadonlyArray<string> => text.split("\n").map((line, at) => (at === 0 ? line : `  ${line}`))

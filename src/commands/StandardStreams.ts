@@ -45,7 +45,7 @@ const linesTo = (descriptor: number, write: (descriptor: number, bytes: Buffer) 
 const UNREAD_UNITS = 4 * 1024 * 1024
 
 interface Reader {
-  /** What Node keeps for it. */
+  /** How much Node keeps for it. */
   readonly unread: () => number
   readonly put: (text: string) => void
   /** Once it has taken everything. */

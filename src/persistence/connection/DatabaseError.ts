@@ -1,5 +1,6 @@
-import { Effect, Schema } from "effect"
-import type { SqlError } from "effect/sql"
+import { Cause, Effect, Option, Schema } from "effect"
+import { SqlError } from "effect/sql"
+import { sqlState } from "./DatabaseSpans.ts"
 import { reasonOf } from "./servers/FailureText.ts"
 
 /** One line for the person who starts the gateway: the database cannot be reached or is not one of ours. Nothing branches on its kind. */
@@ -10,3 +11,14 @@ export class DatabaseError extends Schema.TaggedError<DatabaseError>()("Database
     <A, R>(effect: Effect.Effect<A, SqlError.SqlError | DatabaseError, R>): Effect.Effect<A, DatabaseError, R> =>
       Effect.catchTag(effect, "SqlError", ({ reason }) => new DatabaseError({ message: `cannot ${doing}: ${reasonOf(reason)}` }))
 }
+
+/** A page or an index that is spoilt, an error of the disk, a file that is gone. */
+const DAMAGED = ["XX001", "XX002", "58030", "58P01"]
+
+/** Whether the database cannot read one of its files, and others perhaps can. */
+export const isDamage = (error: unknown): error is SqlError.SqlError =>
+  SqlError.isSqlError(error) && DAMAGED.includes(sqlState(error) ?? "")
+
+/** The database's own words, where that is why something ended. */
+export const damageIn = (cause: Cause.Cause<unknown>): Option.Option<string> =>
+  Option.map(Option.liftPredicate(isDamage)(Cause.squash(cause)), ({ reason }) => reasonOf(reason))

@@ -35,7 +35,7 @@ interface Parts {
 
 /** Verifies what changed since a moment: the positions by the sums that are kept, every record that was written by the rules, and what is asked of all. */
 export const changedVerification = (sql: SqlClient.SqlClient, { folds, isDistributed, rules, steps }: Parts) => {
-  const { breaches } = steps
+  const { breaches, orUnread, partOrUnread } = steps
   const ofChanges = rules.filter(isAskedOfChanges)
   const once = rules.filter(isAskedOnce)
   const rest = rules.filter((one) => !isAskedOfChanges(one) && !isAskedOnce(one))
@@ -80,9 +80,10 @@ export const changedVerification = (sql: SqlClient.SqlClient, { folds, isDistrib
   })
 
   const checkStretch = Effect.fnUntraced(function* (from: Instant, to: Instant | null) {
-    const all = yield* steps.changes(changedIn(sql, from, to))
+    const { answer, unread } = yield* steps.changes(partOrUnread(namesOf(ofChanges), changedIn(sql, from, to)))
+    const all = answer ?? []
     const size = yield* ChangesSize
-    let found: ReadonlyArray<LedgerDifference> = []
+    let found = unread
     for (let at = 0; at < all.length || at === 0; at += size) {
       const part = all.slice(at, at + size)
       const changes = { appIds: part.map(({ appId }) => appId), references: part.map(({ reference }) => reference), from, to }
@@ -97,8 +98,8 @@ export const changedVerification = (sql: SqlClient.SqlClient, { folds, isDistrib
     const since = asked ?? checkedUpto
     const settled = startedAt - SETTLED_AFTER_MS
     const work = Effect.gen(function* () {
-      yield* movedTo(foldedUpto, settled)
-      let differences: ReadonlyArray<LedgerDifference> = (yield* positions).flat()
+      const { unread } = yield* orUnread(namesOf(rest), movedTo(foldedUpto, settled))
+      let differences: ReadonlyArray<LedgerDifference> = unread.length > 0 ? unread : (yield* positions).flat()
       for (const one of once)
         differences = joined(differences, yield* steps.changes(breaches(one, askedBySmall(one, MAX_DIFFERENCES), [])))
       let seen = 0
@@ -122,3 +123,5 @@ export const changedVerification = (sql: SqlClient.SqlClient, { folds, isDistrib
     return yield* Effect.orDie(work)
   })
 }
+
+const namesOf = (rules: ReadonlyArray<LedgerRule>): ReadonlyArray<string> => rules.map(({ rule }) => rule)

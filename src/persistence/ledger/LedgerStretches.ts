@@ -37,7 +37,7 @@ interface StretchChecked {
  */
 export const ledgerStretches = (
   sql: SqlClient.SqlClient,
-  { breaches, changes }: VerificationSteps,
+  { breaches, changes, partOrUnread }: VerificationSteps,
   rules: ReadonlyArray<LedgerRule>
 ) => {
   const statements = rules.map((one) => ({
@@ -45,6 +45,8 @@ export const ledgerStretches = (
     first: askedOfStretch(one, MAX_DIFFERENCES),
     again: askedAgain(one, MAX_DIFFERENCES)
   }))
+
+  const names = rules.map(({ rule }) => rule)
 
   const asked = Effect.fnUntraced(function* (part: Changes) {
     const found: Array<LedgerDifference> = []
@@ -77,9 +79,10 @@ export const ledgerStretches = (
   const check = Effect.fnUntraced(function* (stretch: Stretch) {
     const { length, lines, to } = yield* changes(endOf(stretch))
     const { from } = stretch
-    const all = yield* changes(changedIn(sql, from, to))
+    const { answer, unread } = yield* changes(partOrUnread(names, changedIn(sql, from, to)))
+    const all = answer ?? []
     const size = yield* StretchSize
-    let differences: ReadonlyArray<LedgerDifference> = []
+    let differences = unread
     for (let at = 0; at < all.length || at === 0; at += size) {
       const part = all.slice(at, at + size)
       const records = { appIds: part.map(({ appId }) => appId), references: part.map(({ reference }) => reference), from, to }
@@ -87,12 +90,14 @@ export const ledgerStretches = (
     }
     const ends = [from === null ? "-infinity" : iso(from), to === null ? "infinity" : iso(to)]
     const counted = yield* changes(
-      Effect.forEach(rules, (one) =>
-        Effect.map(counts(sql.unsafe(countedInStretch(one), ends)), ([row]) => [one.rule, Number(row?.count ?? 0n)] as const)
-      )
+      Effect.forEach(rules, (one) => partOrUnread([one.rule], counts(sql.unsafe(countedInStretch(one), ends))))
     )
     const next = to === null ? null : { from: to, length: lines < LITTLE ? length * 2 : length }
-    return { differences, counts: counted, next } satisfies StretchChecked
+    return {
+      differences: counted.reduce((found, one) => joined(found, one.unread), differences),
+      counts: rules.map(({ rule }, at) => [rule, Number(counted[at]?.answer?.[0]?.count ?? 0n)] as const),
+      next
+    } satisfies StretchChecked
   })
 
   return { check }

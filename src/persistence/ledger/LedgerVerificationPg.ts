@@ -15,9 +15,9 @@ import { rowsOf } from "../connection/Rows.ts"
 import { changedVerification } from "./ChangedVerification.ts"
 import { askedBySmall, countedBySmall, isAskedOfStretches } from "./LedgerChanges.ts"
 import { breachesStatement, type LedgerRule } from "./LedgerRule.ts"
-import { ledgerSlices, type Slice, slicingOn } from "./LedgerSlices.ts"
+import { ledgerSlices, type Slice, type Slicing, slicingOn } from "./LedgerSlices.ts"
 import { firstStretch, ledgerStretches, Stretch } from "./LedgerStretches.ts"
-import { Fold, positionFolds, SETTLED_AFTER_MS } from "./PositionFolds.ts"
+import { Fold, positionFolds, SETTLED_AFTER_MS, type Summed } from "./PositionFolds.ts"
 import { adjustmentRules } from "./rules/AdjustmentRules.ts"
 import { digestRules } from "./rules/DigestRules.ts"
 import { accountRules, entryRules } from "./rules/EntryRules.ts"
@@ -25,6 +25,7 @@ import { eventRules } from "./rules/EventRules.ts"
 import { positionRules } from "./rules/PositionRules.ts"
 import { exchangeRules, historyRules, recordRules } from "./rules/RecordRules.ts"
 import { keptRules, requestRules, windowRules } from "./rules/RequestRules.ts"
+import type { Asked } from "./UnreadRules.ts"
 import { joined, MAX_DIFFERENCES, sliceSettings, verificationSteps } from "./VerificationSteps.ts"
 
 /** So many references are checked at a time, which takes a second or two. */
@@ -54,7 +55,14 @@ const Run = Schema.Struct({
   seen: Schema.Number,
   place: Schema.NullOr(Place),
   checked: Schema.Record(Schema.String, Schema.Number),
-  differences: Schema.Array(Schema.Struct({ rule: Schema.String, subject: Schema.String, found: Schema.String }))
+  differences: Schema.Array(
+    Schema.Struct({
+      rule: Schema.String,
+      subject: Schema.String,
+      found: Schema.String,
+      unread: Schema.optionalKey(Schema.Literal(true))
+    })
+  )
 })
 type Run = typeof Run.Type
 
@@ -72,35 +80,33 @@ export const LedgerVerificationPg = Layer.effect(
     const { isDistributed } = yield* Distribution
     const { namesAfter, referencesAfter, tenantAfter, unwrittenAfter } = ledgerSlices(sql)
     const slicing = slicingOn({ isDistributed })
-    const steps = verificationSteps(sql)
+    const steps = verificationSteps(sql, { isDistributed })
     const folds = positionFolds(sql, positionRule)
-    const { breaches, set } = steps
+    const { breaches, orUnread, partOrUnread, set, together } = steps
     const slicedRules = ledgerRules.filter(slicing.has)
     const stretches = ledgerStretches(sql, steps, stretchedRules)
-    // On Citus the rules that walk through all tenants are asked as a whole, too.
-    const wholeRules = ledgerRules.filter((one) => !slicing.has(one) && (isDistributed || !walked.includes(one)))
-    const program = createHash("sha256")
-      .update(json(ledgerRules.map((one) => [slicing.has(one), wholeRules.includes(one), one.counted, one.broken])))
-      .digest("hex")
+    const wholeRules = askedWhole(slicing, isDistributed)
+    const program = programOf(slicing, wholeRules)
 
     const checkWhole = (run: Run, one: LedgerRule, place: Place) =>
       steps.whole(
         Effect.gen(function* () {
-          const [row] = yield* counts(sql.unsafe(isDistributed ? one.counted : countedBySmall(one)))
+          const counted = sql.unsafe(isDistributed ? one.counted : countedBySmall(one))
+          const { answer, unread } = yield* partOrUnread([one.rule], counts(counted))
           const statement = isDistributed ? breachesStatement(one, MAX_DIFFERENCES) : askedBySmall(one, MAX_DIFFERENCES)
           const differences = yield* breaches(one, statement, [])
-          return { ...added(run, differences, [[one.rule, Number(row?.count ?? 0n)]]), place }
+          return { ...added(run, [...unread, ...differences], [[one.rule, Number(answer?.[0]?.count ?? 0n)]]), place }
         })
       )
 
     const checkSlice = Effect.fnUntraced(function* (run: Run, slice: Slice) {
       const values = slicing.values(slice)
-      const rows = yield* counts(sql.unsafe(slicing.counts(slicedRules), values))
-      let found = added(
-        { ...run, seen: run.seen + slice.references.length },
-        [],
-        slicedRules.map(({ rule }, at) => [rule, Number(rows[at]?.count ?? 0n)] as const)
-      )
+      let found: Run = { ...run, seen: run.seen + slice.references.length }
+      for (const rules of yield* together(slicedRules)) {
+        const { answer, unread } = yield* partOrUnread(namesOf(rules), counts(sql.unsafe(slicing.counts(rules), values)))
+        const rows = rules.map(({ rule }, at) => [rule, Number(answer?.[at]?.count ?? 0n)] as const)
+        found = added(found, unread, rows)
+      }
       for (const one of slicedRules) {
         const room = MAX_DIFFERENCES - found.differences.filter(({ rule }) => rule === one.rule).length
         if (room > 0) found = added(found, yield* breaches(one, slicing.breaches(one, room), values), [])
@@ -113,9 +119,15 @@ export const LedgerVerificationPg = Layer.effect(
       const size = yield* SliceSize
       const found: Array<{ readonly appId: string; readonly reference: string }> = []
       let { appId, reference } = place
+      let looked = run
       const least = isDistributed ? 1 : size
       while (found.length < least) {
-        const more: ReadonlyArray<string> = appId === null ? [] : yield* referencesAfter(appId, reference, size - found.length)
+        const next: Asked<ReadonlyArray<string>> =
+          appId === null
+            ? { answer: [], unread: [] }
+            : yield* partOrUnread(namesOf(slicedRules), referencesAfter(appId, reference, size - found.length))
+        const more = next.answer ?? []
+        looked = added(looked, next.unread, [])
         for (const one of more) found.push({ appId: appId ?? "", reference: one })
         reference = more.at(-1) ?? null
         if (more.length > 0) continue
@@ -123,8 +135,8 @@ export const LedgerVerificationPg = Layer.effect(
         if (appId === null) break
       }
       yield* set(sliceSettings)
-      const next: Place = appId === null ? { _tag: "Unwritten", reference: null } : { _tag: "Records", appId, reference }
-      return { ...(yield* Effect.reduce(slicing.of(found), () => run, checkSlice)), place: next }
+      const next: Place = appId === null ? firstUnwritten : { _tag: "Records", appId, reference }
+      return { ...(yield* Effect.reduce(slicing.of(found), () => looked, checkSlice)), place: next }
     })
 
     const checkUnwritten = Effect.fnUntraced(function* (run: Run, { reference }: Extract<Place, { _tag: "Unwritten" }>) {
@@ -146,15 +158,18 @@ export const LedgerVerificationPg = Layer.effect(
           if (appId === null) return { run: { ...found, place: firstNames }, whole }
           fold = { appId, reference: null, upto: began - SETTLED_AFTER_MS, sums: [] }
         }
-        const next: { readonly fold: Fold; readonly isLast: boolean } = yield* folds.add(fold)
-        if (next.isLast) {
+        const { answer: next, unread }: Asked<Summed> = yield* partOrUnread([positionRule.rule], folds.add(fold))
+        found = added(found, unread, [])
+        if (next === null) after = fold.appId
+        if (next?.isLast === true) {
           const { appId, sums, upto } = next.fold
           const differences = yield* breaches(positionRule, folds.ofTenant(MAX_DIFFERENCES), folds.values(next.fold))
-          found = added(found, differences, [[positionRule.rule, yield* folds.positionsOf(appId)]])
+          const counted = yield* partOrUnread([positionRule.rule], folds.positionsOf(appId))
+          found = added(found, [...differences, ...counted.unread], [[positionRule.rule, counted.answer ?? 0]])
           whole.push({ appId, reference: null, sums, upto })
           after = appId
         }
-        fold = next.isLast ? null : next.fold
+        fold = next === null || next.isLast ? null : next.fold
       } while ((yield* Clock.currentTimeMillis) - began < POSITIONS_MS)
       return { run: { ...found, place: { _tag: "Positions", after, fold } satisfies Place }, whole }
     })
@@ -173,7 +188,7 @@ export const LedgerVerificationPg = Layer.effect(
       return { ...added(run, differences, rows), place }
     })
 
-    const step = Effect.fnUntraced(function* (run: Run, place: Place, isKept: boolean) {
+    const stepAt = Effect.fnUntraced(function* (run: Run, place: Place, isKept: boolean) {
       if (place._tag === "Stretch") return yield* checkStretch(run, place)
       if (place._tag === "Records") return yield* steps.part(checkRecords(run, place))
       if (place._tag === "Unwritten") return yield* steps.part(checkUnwritten(run, place))
@@ -189,10 +204,17 @@ export const LedgerVerificationPg = Layer.effect(
         : yield* checkWhole(run, one, { _tag: "Rule", at: place.at + 1 })
     })
 
+    const step = Effect.fnUntraced(function* (run: Run, place: Place, isKept: boolean) {
+      const { answer, unread } = yield* orUnread(namesOf(rulesOf(place, wholeRules, slicedRules)), stepAt(run, place, isKept))
+      return answer ?? { ...added(run, unread, []), place: beyond(place) }
+    })
+
     const begun = Effect.gen(function* () {
-      const [row] = yield* counts(steps.count(sql`SELECT count(*) FROM transactions`))
+      const counted = counts(steps.count(sql`SELECT count(*) FROM transactions`))
+      const { answer, unread } = yield* orUnread(namesOf(slicedRules), counted)
       const startedAt = yield* Clock.currentTimeMillis
-      return { ...nothingYet, program, startedAt, records: Number(row?.count ?? 0n) } satisfies Run
+      const run: Run = { ...nothingYet, program, startedAt, records: Number(answer?.[0]?.count ?? 0n) }
+      return added(run, unread, [])
     })
 
     const leftOff = Effect.gen(function* () {
@@ -205,7 +227,7 @@ export const LedgerVerificationPg = Layer.effect(
       run.place === null
         ? Effect.andThen(
             sql`DELETE FROM verification_progress`,
-            Effect.when(Effect.asVoid(folds.begin(run.startedAt)), Effect.succeed(!isDistributed))
+            Effect.when(Effect.asVoid(folds.begin(run.startedAt)), Effect.succeed(!isDistributed && wasRead(run)))
           )
         : sql`INSERT INTO verification_progress (at, progress) VALUES (now(), ${json(run)}::json)
             ON CONFLICT (is_only) DO UPDATE SET at = EXCLUDED.at, progress = EXCLUDED.progress`
@@ -260,16 +282,69 @@ const namesRule = ruleOf("provider_references_were_written")
 const stretchedRules = ledgerRules.filter(isAskedOfStretches)
 const walked: ReadonlyArray<LedgerRule> = [positionRule, namesRule, ...stretchedRules]
 
+/** On Citus the rules that walk through all tenants are asked as a whole, too. */
+const askedWhole = (slicing: Slicing, isDistributed: boolean): ReadonlyArray<LedgerRule> =>
+  ledgerRules.filter((one) => !slicing.has(one) && (isDistributed || !walked.includes(one)))
+
+const programOf = (slicing: Slicing, wholeRules: ReadonlyArray<LedgerRule>): string =>
+  createHash("sha256")
+    .update(json(ledgerRules.map((one) => [slicing.has(one), wholeRules.includes(one), one.counted, one.broken])))
+    .digest("hex")
+
 const firstStretches: Place = { _tag: "Stretch", stretch: firstStretch }
 const firstPositions: Place = { _tag: "Positions", after: null, fold: null }
 const firstNames: Place = { _tag: "Names", after: null }
 const firstRecords: Place = { _tag: "Records", appId: null, reference: null }
+const firstUnwritten: Place = { _tag: "Unwritten", reference: null }
+const rulesOf = (
+  place: Place,
+  whole: ReadonlyArray<LedgerRule>,
+  sliced: ReadonlyArray<LedgerRule>
+): ReadonlyArray<LedgerRule> => {
+  switch (place._tag) {
+    case "Rule":
+      return whole.slice(place.at, place.at + 1)
+    case "Stretch":
+      return stretchedRules
+    case "Positions":
+      return [positionRule]
+    case "Names":
+      return [namesRule]
+    case "Records":
+    case "Unwritten":
+      return sliced
+  }
+}
+
+/** Where a verification goes on if what leads from this place to the next one cannot be read. */
+const beyond = (place: Place): Place | null => {
+  switch (place._tag) {
+    case "Rule":
+      return { _tag: "Rule", at: place.at + 1 }
+    case "Stretch":
+      return firstPositions
+    case "Positions":
+      return firstNames
+    case "Names":
+      return firstRecords
+    case "Records":
+      return firstUnwritten
+    case "Unwritten":
+      return null
+  }
+}
+
 const nothingYet = {
   seen: 0,
   place: { _tag: "Rule", at: 0 },
   checked: {},
   differences: []
 } satisfies Partial<Run>
+
+const namesOf = (rules: ReadonlyArray<LedgerRule>): ReadonlyArray<string> => rules.map(({ rule }) => rule)
+
+/** Of what could not be read nothing is known: later checks cannot go on from it. */
+const wasRead = ({ differences }: Run): boolean => differences.every(({ unread }) => unread !== true)
 
 const added = (
   run: Run,

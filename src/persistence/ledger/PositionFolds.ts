@@ -20,6 +20,11 @@ export const Fold = Schema.Struct({
   sums: Schema.Array(Sum)
 })
 export type Fold = typeof Fold.Type
+export interface Summed {
+  readonly fold: Fold
+  /** These were its last entries. */
+  readonly isLast: boolean
+}
 
 const names = rowsOf(Schema.Struct({ name: Schema.NullOr(Schema.String) }))
 const sums = rowsOf(Sum)
@@ -57,7 +62,7 @@ export const positionFolds = (sql: SqlClient.SqlClient, rule: LedgerRule) => {
         UNION ALL SELECT mode, currency, account, amount::numeric FROM json_to_recordset(${json(fold.sums)}::json)
           AS s(mode text, currency text, account text, amount text)
       ) AS all_of_them GROUP BY mode, currency, account`)
-    return { fold: { ...fold, reference: to, sums: found }, isLast: to === null }
+    return { fold: { ...fold, reference: to, sums: found }, isLast: to === null } satisfies Summed
   })
 
   /** The rule, asked of one tenant: of its sums, and of what was posted since. */

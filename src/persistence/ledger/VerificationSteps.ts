@@ -1,8 +1,10 @@
-import { Context, Effect, Option, Schema } from "effect"
-import { type SqlClient, SqlError } from "effect/sql"
+import { Effect, Schema } from "effect"
+import type { SqlClient } from "effect/sql"
 import type { LedgerDifference } from "../../services/ports/LedgerVerification.ts"
 import { AnswerBoundMs } from "../connection/BoundedClient.ts"
+import type { Distribution } from "../connection/Distribution.ts"
 import { auditSettings, type LedgerRule } from "./LedgerRule.ts"
+import { failing, InSavepoints, isUnreadable, unreadRules } from "./UnreadRules.ts"
 
 /** Of each rule; a ledger that is broken everywhere need not be printed whole. */
 export const MAX_DIFFERENCES = 1000
@@ -32,17 +34,9 @@ const wholeSettings: Settings = { ...auditSettings, statement_timeout: `${WHOLE_
 
 const decodeBreaches = Schema.decodeUnknownEffect(Schema.Array(Schema.Struct({ subject: Schema.String, found: Schema.String })))
 
-/** A value that no rule can read, as an amount that is no number: PostgreSQL says which, and not in which row. */
-const unreadableRow = ({ reason: { cause } }: SqlError.SqlError) =>
-  cause instanceof Error && "code" in cause && String(cause.code).startsWith("22")
-    ? Option.some([{ subject: "", found: `a row that cannot be read: ${cause.message}` }])
-    : Option.none()
-
-/** Whether every rule of a step has a savepoint, so that those after one that meets a value that it cannot read still run. */
-const InSavepoints = Context.Reference<boolean>("gateway/persistence/InSavepoints", { defaultValue: () => false })
-
 /** The steps that a verification is made of, each a transaction with settings of its own. */
-export const verificationSteps = (sql: SqlClient.SqlClient) => {
+export const verificationSteps = (sql: SqlClient.SqlClient, distribution: Distribution["Service"]) => {
+  const { orUnread, partOrUnread, together } = unreadRules(sql, distribution)
   const set = (settings: Settings) =>
     sql`SELECT set_config(s.name, s.value, true)
       FROM unnest(${Object.keys(settings)}::text[], ${Object.values(settings)}::text[]) AS s(name, value)`
@@ -65,31 +59,26 @@ export const verificationSteps = (sql: SqlClient.SqlClient) => {
     <A, E>(work: Effect.Effect<A, E>) => {
       const once = Effect.andThen(Effect.andThen(moment, set(settings)), work).pipe(
         (effect) => sql.withTransaction(effect),
-        Effect.provideService(AnswerBoundMs, boundMs + ANSWER_MS)
+        Effect.provideService(AnswerBoundMs, boundMs + ANSWER_MS),
+        failing
       )
-      // Savepoints are half of the statements, and a value that cannot be read is rare.
-      return Effect.catchIf(
-        once,
-        (error) => SqlError.isSqlError(error) && Option.isSome(unreadableRow(error)),
-        () => Effect.provideService(once, InSavepoints, true)
-      )
+      // Savepoints are half of the statements, and what cannot be read is rare.
+      return Effect.catchIf(once, isUnreadable, () => Effect.provideService(once, InSavepoints, true))
     }
-
-  const inSavepoint = (rows: Effect.Effect<ReadonlyArray<unknown>, SqlError.SqlError>) =>
-    Effect.catchTag(sql.withTransaction(rows), "SqlError", (error) =>
-      Option.match(unreadableRow(error), { onNone: () => Effect.fail(error), onSome: Effect.succeed })
-    )
 
   /** The rows that break the rule. */
   const breaches = Effect.fnUntraced(function* ({ rule }: LedgerRule, statement: string, values: ReadonlyArray<unknown>) {
-    const rows = sql.unsafe(statement, values)
-    const found = yield* decodeBreaches(yield* (yield* InSavepoints) ? inSavepoint(rows) : rows)
-    return found.map((breach): LedgerDifference => ({ rule, ...breach }))
+    const { answer, unread } = yield* partOrUnread([rule], sql.unsafe(statement, values))
+    const found = yield* decodeBreaches(answer ?? [])
+    return [...unread, ...found.map((breach): LedgerDifference => ({ rule, ...breach }))]
   })
 
   return {
     breaches,
+    orUnread,
+    partOrUnread,
     set,
+    together,
     /** A rule that reads everything. */
     whole: snapshot(wholeSettings, WHOLE_TIMEOUT_MS),
     /** A count of everything. */

@@ -6,6 +6,8 @@ export interface LedgerDifference {
   readonly rule: string
   readonly subject: string
   readonly found: string
+  /** The subject is a table, or an index of it, whose file is damaged: the rule was not asked of all that is stored. */
+  readonly unread?: true
 }
 
 export interface LedgerReport {

@@ -88,7 +88,7 @@ it.live("the last stretch has the last hour, because a row may be committed late
   Effect.gen(function* () {
     const { node } = yield* given(50_000n)
     const sql = Context.get(node, SqlClient.SqlClient)
-    const { check } = ledgerStretches(sql, verificationSteps(sql), [])
+    const { check } = ledgerStretches(sql, verificationSteps(sql, { isDistributed: false }), [])
     const now = Date.now()
     const next = (minutesAgo: number) =>
       Effect.map(check({ from: now - minutesAgo * 60_000, length: 600_000 }), (found) => found.next?.from ?? null)
