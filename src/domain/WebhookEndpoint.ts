@@ -2,6 +2,7 @@ import { Schema } from "effect"
 import type { EventType } from "./Event.ts"
 import type { AppId, Mode } from "./Ids.ts"
 import { type Instant, iso } from "./Instant.ts"
+import { secondAttemptEndedMs, type WebhookRetrySchedule } from "./WebhookRetrySchedule.ts"
 
 /** The name of an endpoint, which its tenant chose: 1 to 32 of `a-z`, `0-9`, `_` and `-`. */
 export const EndpointName = Schema.String.check(
@@ -25,14 +26,18 @@ export const DisabledReason = Schema.Literals(["gone", "failing"]).annotate({
 export type DisabledReason = typeof DisabledReason.Type
 
 const HOUR_MS = 3_600_000
-/** An endpoint that failed for so long is shown to operators. */
-export const SHOWN_FAILING_MS = HOUR_MS / 4
+/** An endpoint that accepts nothing is shown to operators after so long, and its alert fires; never before `secondAttemptEndedMs`. */
+const SHOWN_FAILING_MS = 60_000
 /** An endpoint that is being attempted, and whose oldest due webhook has waited for longer, takes less than it is sent. */
-export const SLOW_MS = 5 * 60_000
+export const SLOW_MS = 90_000
 /** No answer but failures for so long disables an endpoint. */
 export const FAILING_MS = 120 * HOUR_MS
 /** After a rotation the old secret signs beside the new one for so long. */
 export const ROTATION_MS = 24 * HOUR_MS
+
+/** How long an endpoint accepts nothing until it is shown: as long as a second attempt may take, so that one late answer is no outage. */
+export const shownFailingMs = (schedule: WebhookRetrySchedule): number =>
+  Math.max(SHOWN_FAILING_MS, secondAttemptEndedMs(schedule))
 
 /** Where a tenant wants its events of one mode, without its secret. */
 export interface WebhookEndpoint {

@@ -12,6 +12,8 @@ const JITTER = 0.2
 /** An endpoint may ask for up to this many times the base delay. */
 const RETRY_AFTER_FACTOR = 2
 const SECOND = 1000
+/** The longest time that one attempt may take, its name lookup and connection included. */
+export const ATTEMPT_AT_MOST_MS = 15 * SECOND
 const HTTP_DATE = /^\w{3}, \d{2} \w{3} \d{4} \d{2}:\d{2}:\d{2} GMT$/
 
 export interface FailedAttempt {
@@ -34,6 +36,12 @@ export const nextAttempt = (schedule: WebhookRetrySchedule, failed: FailedAttemp
   const granted = Math.min(Math.max(requestedMs, base), base * RETRY_AFTER_FACTOR)
   // Never earlier than what was granted: jitter only moves it later.
   return failed.at + Math.round(Math.max(granted, jittered))
+}
+
+/** The end of the second attempt at the latest, from the beginning of the first. A schedule of one attempt has none, and ends with the first. */
+export const secondAttemptEndedMs = (schedule: WebhookRetrySchedule): number => {
+  const [, wait] = schedule
+  return wait === undefined ? ATTEMPT_AT_MOST_MS : 2 * ATTEMPT_AT_MOST_MS + RETRY_AFTER_FACTOR * wait
 }
 
 /** Seconds or an HTTP date (RFC 9110 section 10.2.3); null when it is neither. */

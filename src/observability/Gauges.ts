@@ -164,12 +164,12 @@ const queues = ({ at, endpointsFailing, endpointsSlow, inbox, outbox }: StatusSn
   },
   {
     name: "gateway_webhook_endpoints_failing",
-    help: "Enabled webhook endpoints that have accepted nothing for 15 minutes.",
+    help: "Enabled webhook endpoints that have accepted nothing for a minute, and not at a second attempt.",
     samples: [[{}, endpointsFailing]]
   },
   {
     name: "gateway_webhook_endpoints_slow",
-    help: "Enabled webhook endpoints that answer so slowly that a due webhook has waited for five minutes.",
+    help: "Enabled webhook endpoints that answer so slowly that a due webhook has waited for 90 seconds.",
     samples: [[{}, endpointsSlow]]
   },
   {

@@ -4,7 +4,7 @@ import type { AuditProtection, StatusSnapshot } from "./ports/GatewayStatus.ts"
 const MINUTE_MS = 60_000
 const DAY_MS = 1440 * MINUTE_MS
 /** A queue that is later than this stands still. */
-const LATE_MS = 5 * MINUTE_MS
+const LATE_MS = 1.5 * MINUTE_MS
 
 /** Fewer refused callbacks than these are somebody's try. */
 const REFUSED_FROM = 5

@@ -34,8 +34,6 @@ const PARKED_A_READ = 100
 /** One press of the button sends at most so many again. */
 const MOST_AT_ONCE = 500
 const TENANTS_NAMED = 50
-/** Alerts wait longer; a person on this page already knows that there is a problem. */
-const FAILING_FOR_MS = 60_000
 
 interface Owner {
   readonly appId: AppId
@@ -54,7 +52,7 @@ export const makeWebhooks = Effect.gen(function* () {
     const { query } = visit
     const { list, mistakes } = listOf(query)
     if (mistakes.size > 0) return page("Webhooks", ownerForm(query, mistakes), { status: 422 })
-    const { failing, parked } = yield* status.tenants(TENANTS_NAMED, FAILING_FOR_MS)
+    const { failing, parked } = yield* status.tenants(TENANTS_NAMED)
     const found = list === null ? [] : yield* ofTenant(visit, list)
     const rows = parked.map(({ endpoint: state, name, ...row }) => [
       link(pageOf({ ...row, endpoint: name }, "parked"), row.appId),

@@ -2,7 +2,7 @@ import { Clock, Effect, Layer, Schema } from "effect"
 import { SqlClient, type Statement } from "effect/sql"
 import type { AppId } from "../../domain/Ids.ts"
 import { type Instant, iso } from "../../domain/Instant.ts"
-import { DEFAULT_ENDPOINT, SHOWN_FAILING_MS, SLOW_MS } from "../../domain/WebhookEndpoint.ts"
+import { DEFAULT_ENDPOINT, SLOW_MS, shownFailingMs } from "../../domain/WebhookEndpoint.ts"
 import { AuditLog } from "../../services/ports/AuditLog.ts"
 import {
   AccountWork,
@@ -21,6 +21,7 @@ import {
   UnansweredTransaction
 } from "../../services/ports/GatewayStatus.ts"
 import { PeriodCounts } from "../../services/ports/PeriodCounts.ts"
+import { Policy } from "../../services/ports/Policy.ts"
 import { EveryTenant } from "../cluster/EveryTenant.ts"
 import { ofNamedEndpoints } from "../connection/EndpointTables.ts"
 import { Moment, rowsOf } from "../connection/Rows.ts"
@@ -53,11 +54,12 @@ export const GatewayStatusPg = Layer.effect(
     const { head: auditHead } = yield* AuditLog
     const periods = yield* PeriodCounts
 
+    const failingForMs = shownFailingMs((yield* Policy).webhookScheduleMs)
     const { byAccount, open, reviews, unanswered } = openWorkStatus(sql, everyTenant)
 
     const ofDefault = sql.literal(`'${DEFAULT_ENDPOINT}'`)
-    const failingFor = (now: Instant, forMs: number, of: TenantFilter) => {
-      const failing = sql`enabled AND failing_since IS NOT NULL AND failing_since <= ${iso(now - forMs)}::timestamptz ${of("app_id")}`
+    const failingEndpointsAt = (now: Instant, of: TenantFilter) => {
+      const failing = sql`enabled AND failing_since IS NOT NULL AND failing_since <= ${iso(now - failingForMs)}::timestamptz ${of("app_id")}`
       return sql`FROM (
         SELECT app_id, mode, ${ofDefault} AS name, failing_since FROM webhook_endpoints WHERE ${failing}
         UNION ALL SELECT app_id, mode, name, failing_since FROM named_endpoints WHERE ${failing}) e`
@@ -111,9 +113,7 @@ export const GatewayStatusPg = Layer.effect(
 
     const read = Effect.gen(function* () {
       const at = yield* Clock.currentTimeMillis
-      const failing = yield* everyTenant.read((of) =>
-        numbers(sql`SELECT count(*)::int AS count ${failingFor(at, SHOWN_FAILING_MS, of)}`)
-      )
+      const failing = yield* everyTenant.read((of) => numbers(sql`SELECT count(*)::int AS count ${failingEndpointsAt(at, of)}`))
       const counted = yield* floats
       const [receiving] = yield* inboxOn(sql)
       const [clock] = yield* clockStates(
@@ -145,7 +145,7 @@ export const GatewayStatusPg = Layer.effect(
     const stateOfEndpoint = sql.literal(
       "CASE WHEN e.enabled THEN 'enabled' ELSE coalesce(e.disabled_reason, 'disabled') END AS endpoint"
     )
-    const tenants = Effect.fnUntraced(function* (limit: number, failingForMs: number = SHOWN_FAILING_MS) {
+    const tenants = Effect.fnUntraced(function* (limit: number) {
       const parked = yield* everyTenant.sweep((of) =>
         parkedTenants(sql`
         SELECT p.app_id AS "appId", p.mode, ${ofDefault} AS name, p.parked, ${stateOfEndpoint}
@@ -169,7 +169,7 @@ export const GatewayStatusPg = Layer.effect(
       const now = yield* Clock.currentTimeMillis
       const failing = yield* everyTenant.read((of) =>
         failingEndpoints(sql`
-        SELECT app_id AS "appId", mode, name, failing_since AS since ${failingFor(now, failingForMs, of)}
+        SELECT app_id AS "appId", mode, name, failing_since AS since ${failingEndpointsAt(now, of)}
         ORDER BY failing_since, 1, 2, 3 LIMIT ${limit}`)
       )
       return {

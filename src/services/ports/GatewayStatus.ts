@@ -129,7 +129,7 @@ export interface StatusSnapshot {
   readonly at: Instant
   readonly open: ReadonlyArray<OpenGroup>
   readonly reviews: { readonly count: number; readonly acknowledged: number; readonly oldestAt: Instant | null }
-  /** How many enabled endpoints have accepted nothing for `SHOWN_FAILING_MS`. */
+  /** How many enabled endpoints have accepted nothing for `shownFailingMs`. */
   readonly endpointsFailing: number
   /** How many enabled endpoints answer so slowly that a due webhook has waited for `SLOW_MS`. */
   readonly endpointsSlow: number
@@ -179,12 +179,9 @@ export class GatewayStatus extends Context.Service<
     readonly unanswered: (limit: number) => Effect.Effect<ReadonlyArray<UnansweredTransaction>>
     /**
      * At most `limit` tenants of each kind; metrics count them and may not name them. `failing`: endpoints that have accepted nothing for
-     * `failingForMs`, which is `SHOWN_FAILING_MS` unless it is given.
+     * `shownFailingMs`.
      */
-    readonly tenants: (
-      limit: number,
-      failingForMs?: number
-    ) => Effect.Effect<{
+    readonly tenants: (limit: number) => Effect.Effect<{
       readonly parked: ReadonlyArray<ParkedTenant>
       readonly owing: ReadonlyArray<IndebtedTenant>
       readonly failing: ReadonlyArray<FailingEndpoint>

@@ -2,6 +2,7 @@ import { isIP, type LookupFunction } from "node:net"
 import { Agent, buildConnector, type Dispatcher } from "@effect/platform-node/Undici"
 import { Effect, Layer } from "effect"
 import { CUT_OFF, NOT_LISTENING, NOT_REACHED, noAnswerWithin } from "../../domain/Delivery.ts"
+import { ATTEMPT_AT_MOST_MS } from "../../domain/WebhookRetrySchedule.ts"
 import { inClientSpan } from "../../runtime/ClientSpan.ts"
 import { makeTimer, type Timer } from "../../runtime/Timer.ts"
 import { annotateTraced } from "../../runtime/Tracing.ts"
@@ -19,7 +20,7 @@ export interface AttemptTimeouts {
   /** From the attempt's start to the end of the answer. */
   readonly wholeMs: number
 }
-const usualBounds: AttemptTimeouts = { nameMs: 3_000, connectMs: 5_000, wholeMs: 15_000 }
+const usualBounds: AttemptTimeouts = { nameMs: 3_000, connectMs: 5_000, wholeMs: ATTEMPT_AT_MOST_MS }
 /** As much of an answer as is read and kept. */
 const EXCERPT_BYTES = 4096
 /** One endpoint is never sent more than this at once, by all nodes together: more of its deliveries are not leased. */

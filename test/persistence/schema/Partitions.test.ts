@@ -18,6 +18,7 @@ import { GatewayStatus } from "../../../src/services/ports/GatewayStatus.ts"
 import { LedgerVerification } from "../../../src/services/ports/LedgerVerification.ts"
 import { Partitions } from "../../../src/services/ports/Partitions.ts"
 import { WebhookDeliveries } from "../../../src/services/ports/WebhookDeliveries.ts"
+import { fakePolicy } from "../../fakes/FakePolicy.ts"
 import { appId, given, openStep } from "../../support/LedgerSteps.ts"
 import { givenClaim } from "../../support/PaymentRequests.ts"
 import { auditEntry, masterKey } from "../../support/TestDatabase.ts"
@@ -45,6 +46,7 @@ const stage = Effect.gen(function* () {
     Layer.mergeAll(PartitionsPg, LedgerVerificationPg, GatewayStatusPg, WebhookDeliveriesPg).pipe(
       Layer.provideMerge(Layer.merge(AuditLogPg, PeriodCountsPg)),
       Layer.provideMerge(VaultPg.layer(masterKey)),
+      Layer.provideMerge(fakePolicy()),
       Layer.provideMerge(Database.layer({ url }))
     )
   )

@@ -2,6 +2,7 @@ import { expect, it } from "@effect/vitest"
 import { Context, Effect, Layer, Option } from "effect"
 import { SqlClient } from "effect/sql"
 import { AppId, Reference } from "../../../src/domain/Ids.ts"
+import type { WebhookRetrySchedule } from "../../../src/domain/WebhookRetrySchedule.ts"
 import { AuditLogPg } from "../../../src/persistence/audit/AuditLogPg.ts"
 import { Database } from "../../../src/persistence/Database.ts"
 import { AcknowledgementsPg } from "../../../src/persistence/operators/AcknowledgementsPg.ts"
@@ -11,6 +12,7 @@ import { PeriodCountsPg } from "../../../src/persistence/status/PeriodCountsPg.t
 import { VaultPg } from "../../../src/persistence/vault/VaultPg.ts"
 import { Acknowledgements } from "../../../src/services/ports/Acknowledgements.ts"
 import { type ComparisonResult, GatewayStatus } from "../../../src/services/ports/GatewayStatus.ts"
+import { fakePolicy } from "../../fakes/FakePolicy.ts"
 import { auditEntry, givenDatabase, masterKey } from "../../support/TestDatabase.ts"
 
 const NOW = Date.now()
@@ -21,11 +23,24 @@ const given = Effect.gen(function* () {
     Layer.merge(GatewayStatusPg, AcknowledgementsPg).pipe(
       Layer.provideMerge(Layer.merge(AuditLogPg, PeriodCountsPg)),
       Layer.provideMerge(VaultPg.layer(masterKey)),
+      Layer.provideMerge(fakePolicy()),
       Layer.provideMerge(Database.layer({ url }))
     )
   )
+  /** The same with another schedule of webhooks. */
+  const standingAt = (webhookScheduleMs: WebhookRetrySchedule) =>
+    Layer.build(Layer.fresh(GatewayStatusPg).pipe(Layer.provide(fakePolicy({ webhookScheduleMs })))).pipe(
+      Effect.provideContext(context),
+      Effect.map((other) => Context.get(other, GatewayStatus))
+    )
   const { acknowledge, standing: resting } = Context.get(context, Acknowledgements)
-  return { sql: Context.get(context, SqlClient.SqlClient), standing: Context.get(context, GatewayStatus), acknowledge, resting }
+  return {
+    sql: Context.get(context, SqlClient.SqlClient),
+    standing: Context.get(context, GatewayStatus),
+    standingAt,
+    acknowledge,
+    resting
+  }
 })
 
 interface Payouts {
@@ -105,16 +120,19 @@ it.live("rests what an operator has acknowledged, until its time has passed or i
   }).pipe(Effect.scoped)
 )
 
-it.live("names the enabled endpoints that have accepted nothing for a quarter of an hour, or for as long as is asked", () =>
+it.live("names the enabled endpoints that have accepted nothing for a minute, or until a late second attempt", () =>
   Effect.gen(function* () {
-    const { sql, standing } = yield* given
+    const { sql, standing, standingAt } = yield* given
     yield* sql`INSERT INTO webhook_endpoints (app_id, mode, url, events, enabled, secret_sealed, created_at, updated_at, failing_since)
       SELECT app, 'live', 'https://x.example', '{}', enabled, '', now(), now(), now() - ago FROM (VALUES
-        ('works', true, NULL), ('new', true, interval '14 minutes'), ('dead', true, interval '16 minutes'), ('off', false, interval '1 day')
+        ('works', true, NULL), ('new', true, interval '30 seconds'), ('dead', true, interval '61 seconds'), ('off', false, interval '1 day')
       ) AS e(app, enabled, ago)`
     expect((yield* standing.read).endpointsFailing).toBe(1)
     expect((yield* standing.tenants(5)).failing).toMatchObject([{ appId: "dead", mode: "live" }])
-    expect((yield* standing.tenants(5, 60_000)).failing.map(({ appId }) => appId)).toEqual(["dead", "new"])
+    const late = yield* standingAt([0, 120_000])
+    expect((yield* late.read).endpointsFailing).toBe(0)
+    yield* sql`UPDATE webhook_endpoints SET failing_since = failing_since - interval '220 seconds'`
+    expect((yield* late.tenants(5)).failing.map(({ appId }) => appId)).toEqual(["dead"])
   }).pipe(Effect.scoped)
 )
 

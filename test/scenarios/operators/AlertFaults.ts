@@ -133,11 +133,11 @@ export const stories: ReadonlyArray<Fault> = [
       yield* webhooksOf(gateway, tenant, ["payout.pending"], () => (isBroken ? 500 : 204))
       yield* tenant.post("/v1/payouts", momoPayout("1234"))
       yield* fires(operated, before, "WebhooksParked")
-      yield* sql`UPDATE webhook_endpoints SET failing_since = failing_since - interval '15 minutes' WHERE app_id = ${tenant.appId}`
+      yield* sql`UPDATE webhook_endpoints SET failing_since = failing_since - interval '1 minute' WHERE app_id = ${tenant.appId}`
       yield* fires(operated, before, "WebhookEndpointFailing")
       expect(yield* statusOf(operated)).toMatchObject({
         needs_attention: expect.arrayContaining(["webhook endpoints that accept nothing: 1"]),
-        webhooks_failing: [{ app_id: tenant.appId, mode: "live", for: expect.stringMatching(/^15m/) }],
+        webhooks_failing: [{ app_id: tenant.appId, mode: "live", for: expect.stringMatching(/^1m/) }],
         webhooks_parked: [{ app_id: tenant.appId, mode: "live", parked: 1, endpoint: "enabled" }]
       })
       isBroken = false
