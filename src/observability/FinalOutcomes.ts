@@ -4,7 +4,7 @@ import { FailureCode } from "../domain/Payment.ts"
 import { routeOutcomes } from "../domain/RouteResult.ts"
 import { labelledMetric } from "../runtime/LabelledMetric.ts"
 import { type ApplyOutcome, type ApplyStep, FloatLedger } from "../services/ports/FloatLedger.ts"
-import { PeriodCounts } from "../services/ports/PeriodCounts.ts"
+import { PeriodCounts, WALLET_TOO_SMALL } from "../services/ports/PeriodCounts.ts"
 import { RouteCounts } from "../services/ports/RouteCounts.ts"
 
 const MS_PER_SECOND = 1000
@@ -49,7 +49,7 @@ export const countedOutcomes = Layer.effect(
       for (const failure of FailureCode.literals) yield* transactions({ ...outcome, status: "failed", failure }, 0)
     })
 
-    const count = Effect.fnUntraced(function* ({ before, next }: ApplyStep) {
+    const count = Effect.fnUntraced(function* ({ before, next, walletTooSmall }: ApplyStep) {
       const outcome = finalOutcome(before, next)
       if (outcome === null) return
       const { corridor, failure, kind, mode, provider, status } = outcome
@@ -57,7 +57,14 @@ export const countedOutcomes = Layer.effect(
       yield* begin(outcome)
       yield* transactions({ kind, mode, provider, corridor, status, failure }, 1)
       yield* durations({ kind, mode, provider, status }, Math.max(0, at - next.createdAt) / MS_PER_SECOND)
-      yield* periods.add({ what: kind, mode, provider, corridor, outcome: status, failure })
+      yield* periods.add({
+        what: kind,
+        mode,
+        provider,
+        corridor,
+        outcome: status,
+        failure: walletTooSmall === true ? WALLET_TOO_SMALL : failure
+      })
     })
 
     const counted = (step: ApplyStep, applied: Effect.Effect<ApplyOutcome>) =>

@@ -29,7 +29,8 @@ export const attention = (
     outbox,
     reviews,
     silentServers,
-    unparted
+    unparted,
+    walletRefusals
   }: StatusSnapshot,
   { holds, role }: AuditProtection,
   others: ReadonlyArray<string>
@@ -49,6 +50,9 @@ export const attention = (
     ...broken.map(({ differences, name, subject }) => `${`${name} ${subject}`.trim()} found ${differences} differences`),
     ...(reviews.count > 0 ? [`reviews that wait for a person: ${reviews.count}`] : []),
     ...(unknown > 0 ? [`outcomes unknown for more than a minute: ${unknown}`] : []),
+    ...walletRefusals.map(
+      ({ count, mode, provider }) => `refused within 15 minutes because our wallet at ${provider} ${mode} is too small: ${count}`
+    ),
     ...others,
     ...callbacksRefused
       .filter(({ count }) => count >= REFUSED_FROM)

@@ -131,6 +131,18 @@ describe("transactions that end", () => {
     }).pipe(ownRegistry)
   )
 
+  it.effect(
+    "have a word of their own in the periods where our wallet at the provider was too small, and the failure's code in the metrics",
+    () =>
+      Effect.gen(function* () {
+        const failed = ended({ provider: "wave", status: "failed", failure: { code: "provider_rejected", message: "" } })
+        const { counted, ledger } = yield* givenNode(() => ({ _tag: "Applied" }))
+        yield* ledger.apply({ ...step(payout({ provider: "wave" }), failed), walletTooSmall: true })
+        expect(counted.map(({ failure, outcome }) => [outcome, failure])).toEqual([["failed", "insufficient_wallet_float"]])
+        expect((yield* metricsOf("wave")).ends.map(([labels]) => labels?.["failure"])).toEqual(["provider_rejected"])
+      }).pipe(ownRegistry)
+  )
+
   it.effect("count also where a person's ruling ended them, and not where nothing was written", () =>
     Effect.gen(function* () {
       const failed = ended({ provider: "paystack", status: "failed", failure: { code: "unknown", message: "" } })

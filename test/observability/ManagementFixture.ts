@@ -78,6 +78,7 @@ export const picture: StatusSnapshot = {
   endpointsFailing: 0,
   endpointsSlow: 1,
   callbacksRefused: [],
+  walletRefusals: [],
   outbox: { due: 3, parked: 4, oldestAt: AT - 7_000 },
   // Not due yet.
   inbox: { due: 1, parked: 0, oldestAt: AT + 5_000 },

@@ -15,6 +15,7 @@ import {
 } from "../../services/ports/GatewayStatus.ts"
 import { Proposals } from "../../services/ports/Proposals.ts"
 import { ProviderRegistry } from "../../services/ports/ProviderRegistry.ts"
+import { WalletBalances } from "../../services/reference/WalletBalances.ts"
 import { operations } from "../../services/routing/CircuitStates.ts"
 import { Circuits } from "../../services/routing/Circuits.ts"
 import { LONGEST_ACKNOWLEDGEMENT } from "../AcknowledgeForm.ts"
@@ -23,6 +24,7 @@ import type { Room } from "../Handler.ts"
 import { noteText } from "../HappeningText.ts"
 import { failingCalls } from "../ProviderCalls.ts"
 import { type Answer, auditOf, page, redirect, type Visit } from "../Route.ts"
+import { walletLines } from "../WalletLines.ts"
 
 /** So many transactions of unknown outcome are named, and so many tenants of a kind. */
 const NAMED = 10
@@ -39,6 +41,7 @@ export const makeHome = Effect.gen(function* () {
   const circuits = yield* Circuits
   const recentCalls = yield* RecentCalls
   const proposals = yield* Proposals
+  const balances = yield* WalletBalances
 
   const lines = registry.known.flatMap((provider) =>
     Mode.literals
@@ -59,7 +62,9 @@ export const makeHome = Effect.gen(function* () {
     const unanswered = yield* status.unanswered(NAMED)
     const proposed = (yield* proposals.list({ kinds: ProposalKind.literals, about: null }, PROPOSALS_COUNTED)).filter(isWaiting)
     const failing = failingCalls(recentCalls.read(picture.at))
-    const found = attention(picture, yield* status.protection, [...failing, ...(yield* heldBack)])
+    const wallets = picture.floatsAreWhole ? yield* balances.latest : null
+    const short = wallets === null ? [] : walletLines(wallets, picture.floats)
+    const found = attention(picture, yield* status.protection, [...short, ...failing, ...(yield* heldBack)])
     const body = [
       section("Needs attention", attentionList(found)),
       h("div", { class: "columns" }, [
@@ -119,6 +124,7 @@ const ways: ReadonlyArray<readonly [RegExp, string]> = [
   [/^reviews/, "/reviews"],
   [/^outcomes unknown/, "/unknown"],
   [/^calls to|^held back/, "/providers"],
+  [/^refused within .* wallet|^a wallet|^wallets/, "/wallets"],
   [/^callbacks refused/, "/callbacks"],
   [/^callbacks that matched nothing/, "/callbacks?status=parked"],
   [/^callbacks/, "/callbacks?status=due"],

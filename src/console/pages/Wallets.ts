@@ -6,6 +6,7 @@ import {
   accountName,
   type Coverage,
   coverageOf,
+  isSurelyLess,
   WalletBalances
 } from "../../services/reference/WalletBalances.ts"
 import { badge, money, section, table, time } from "../Elements.ts"
@@ -59,11 +60,8 @@ export const makeWallets = Effect.gen(function* () {
 const FLOATS_ARE_MISSING =
   "A database server does not answer: the floats of its tenants are in no sum here, and no difference is known until it does."
 
-const coverageRow = (
-  { before, currency, floats, mode, wallets, without }: Coverage,
-  floatsAreWhole: boolean
-): ReadonlyArray<ComponentChild> => {
-  const isSurelyLess = without.length === 0 && (wallets ?? 0n) + (before ?? 0n) < floats
+const coverageRow = (coverage: Coverage, floatsAreWhole: boolean): ReadonlyArray<ComponentChild> => {
+  const { before, currency, floats, mode, wallets, without } = coverage
   return [
     mode,
     currency,
@@ -72,7 +70,11 @@ const coverageRow = (
     wallets === null || !floatsAreWhole
       ? "unknown"
       : wallets < floats
-        ? [money(wallets - floats, currency), " ", badge(isSurelyLess ? "less than the floats" : "perhaps less", "wait")]
+        ? [
+            money(wallets - floats, currency),
+            " ",
+            badge(isSurelyLess(coverage) ? "less than the floats" : "perhaps less", "wait")
+          ]
         : money(wallets - floats, currency),
     before === null ? "" : [money(before, currency), " perhaps the same wallets"],
     without.join(", ")

@@ -53,8 +53,8 @@ export const GatewayStatusPg = Layer.effect(
     const everyTenant = yield* EveryTenant
     const { head: auditHead } = yield* AuditLog
     const periods = yield* PeriodCounts
-
     const failingForMs = shownFailingMs((yield* Policy).webhookScheduleMs)
+
     const { byAccount, open, reviews, unanswered } = openWorkStatus(sql, everyTenant)
 
     const ofDefault = sql.literal(`'${DEFAULT_ENDPOINT}'`)
@@ -132,6 +132,7 @@ export const GatewayStatusPg = Layer.effect(
         callbacksRefused: (yield* periods.callbacks(at - REFUSED_WITHIN_MS)).flatMap(({ outcome, ...one }) =>
           outcome === "refused" ? [one] : []
         ),
+        walletRefusals: yield* periods.walletRefusals(at - REFUSED_WITHIN_MS),
         checks: yield* checks(sql`SELECT name, subject, at, differences FROM integrity_checks ORDER BY name, subject`),
         unparted: yield* defaultPartitionsInUse(sql, everyTenant),
         auditHead: yield* auditHead,

@@ -2,11 +2,20 @@ import { Clock, Effect, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import type { Mode } from "../../domain/Ids.ts"
 import { type Instant, iso } from "../../domain/Instant.ts"
-import { CallbackCount, type Counted, PERIOD_MS, PeriodCount, PeriodCounts } from "../../services/ports/PeriodCounts.ts"
+import {
+  CallbackCount,
+  type Counted,
+  PERIOD_MS,
+  PeriodCount,
+  PeriodCounts,
+  WALLET_TOO_SMALL,
+  WalletRefusals
+} from "../../services/ports/PeriodCounts.ts"
 import { Moment, rowsOf } from "../connection/Rows.ts"
 
 const periodCounts = rowsOf(Schema.Struct({ ...PeriodCount.fields, at: Moment }))
 const callbackCounts = rowsOf(CallbackCount)
+const walletRefusals = rowsOf(WalletRefusals)
 const sweptCounts = rowsOf(Schema.Struct({ swept: Schema.Number }))
 
 /** One row of this process. */
@@ -75,6 +84,12 @@ export const PeriodCountsPg = Layer.effect(
         WHERE period_start >= ${iso(from)}::timestamptz AND what = 'callback' GROUP BY 1, 2, 3 ORDER BY 1, 2, 3`)
     )
 
+    const refusedByWallets = Effect.fn("PeriodCounts.walletRefusals")((from: Instant) =>
+      walletRefusals(sql`
+        SELECT provider, mode, sum(count)::int AS count FROM period_counts
+        WHERE period_start >= ${iso(from)}::timestamptz AND failure = ${WALLET_TOO_SMALL} GROUP BY 1, 2 ORDER BY 1, 2`)
+    )
+
     const prune = Effect.fn("PeriodCounts.prune")(function* (before: Instant, limit: number) {
       const [row] = yield* sweptCounts(sql`
         WITH old AS MATERIALIZED (
@@ -85,6 +100,6 @@ export const PeriodCountsPg = Layer.effect(
       return row?.swept ?? 0
     })
 
-    return PeriodCounts.of({ add, write, ended, callbacks, prune })
+    return PeriodCounts.of({ add, write, ended, callbacks, walletRefusals: refusedByWallets, prune })
   })
 )

@@ -84,6 +84,8 @@ export interface ApplyStep {
   readonly wipeDestination: boolean
   /** The call to the provider that brought this fact; null keeps the one before. */
   readonly raw: CapturedCall | null
+  /** The provider refused because our wallet there does not hold enough. It is counted, and not stored. */
+  readonly walletTooSmall?: true
 }
 
 export type ApplyOutcome =

@@ -6,6 +6,7 @@ import { EndpointName } from "../../domain/WebhookEndpoint.ts"
 import type { CurrentAuditHead } from "./AuditLog.ts"
 import type { ClockState } from "./ClockWatch.ts"
 import type { DatabaseState } from "./DatabaseState.ts"
+import type { WalletRefusals } from "./PeriodCounts.ts"
 
 /** How long something has been open: less than this. */
 export const AgeBand = Schema.Literals(["1m", "10m", "1h", "24h", "older"])
@@ -122,7 +123,7 @@ export interface RefusedCallbacks {
   readonly count: number
 }
 
-/** A stream of refused callbacks that has ended is out of sight after so long, and up to a period longer. */
+/** A stream of refused callbacks, or of refused payouts, that has ended is out of sight after so long, and up to a period longer. */
 export const REFUSED_WITHIN_MS = 15 * 60_000
 
 export interface StatusSnapshot {
@@ -142,6 +143,8 @@ export interface StatusSnapshot {
   readonly tenantFloats?: ReadonlyArray<TenantFloat>
   /** How many callbacks were refused within `REFUSED_WITHIN_MS` because their provider did not sign them; accounts without any are not there. */
   readonly callbacksRefused: ReadonlyArray<RefusedCallbacks>
+  /** How much was refused within `REFUSED_WITHIN_MS` because our wallet at a provider was too small. */
+  readonly walletRefusals: ReadonlyArray<WalletRefusals>
   readonly checks: ReadonlyArray<ComparisonResult>
   /** Tables with rows of a time that no partition was made for; they count all the same. */
   readonly unparted: ReadonlyArray<string>

@@ -14,10 +14,13 @@ export const Counted = Schema.Struct({
   corridor: Schema.String,
   /** The final status of a transaction, or what a callback was. */
   outcome: Schema.String,
-  /** The failure's code, or `NO_FAILURE`. */
+  /** The failure's code, `WALLET_TOO_SMALL`, or `NO_FAILURE`. */
   failure: Schema.String
 })
 export type Counted = typeof Counted.Type
+
+/** In the place of the failure's code where our wallet at the provider did not hold enough: as the tenant is answered. */
+export const WALLET_TOO_SMALL = "insufficient_wallet_float"
 
 /** How many of one kind all processes counted in the period, or the longer step, that begins at `at`. */
 export const PeriodCount = Schema.Struct({ ...Counted.fields, at: Instant, count: Schema.Number })
@@ -26,6 +29,10 @@ export type PeriodCount = typeof PeriodCount.Type
 /** `outcome`: new, repeated, or refused because the provider did not sign them. */
 export const CallbackCount = Schema.Struct({ provider: Schema.String, mode: Mode, outcome: Schema.String, count: Schema.Number })
 export type CallbackCount = typeof CallbackCount.Type
+
+/** How many transactions ended because our wallet at the account was too small. */
+export const WalletRefusals = Schema.Struct({ provider: Schema.String, mode: Mode, count: Schema.Number })
+export type WalletRefusals = typeof WalletRefusals.Type
 
 /**
  * Transactions that ended and callbacks that came, counted in periods of `PERIOD_MS`, for charts and for what needs attention: no history is read for them. A count is
@@ -43,6 +50,8 @@ export class PeriodCounts extends Context.Service<
     readonly ended: (mode: Mode, from: Instant, stepMs: number) => Effect.Effect<ReadonlyArray<PeriodCount>>
     /** The callbacks that came from then on, by account and by what they were. */
     readonly callbacks: (from: Instant) => Effect.Effect<ReadonlyArray<CallbackCount>>
+    /** The transactions that ended from then on because of a wallet that was too small, by account; accounts without any are not there. */
+    readonly walletRefusals: (from: Instant) => Effect.Effect<ReadonlyArray<WalletRefusals>>
     /** Removes at most `limit` of periods that began before `before`, and answers how many. */
     readonly prune: (before: Instant, limit: number) => Effect.Effect<number>
   }

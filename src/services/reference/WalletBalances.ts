@@ -12,6 +12,9 @@ const ANSWER_WITHIN = Duration.seconds(5)
 /** Providers are asked again after this at the earliest, however many people look. */
 const ASKED_EVERY = Duration.seconds(30)
 const AT_ONCE = 8
+/** `latest` is read again after so long, and says nothing any more after `LATEST_KEPT_MS`. */
+const LATEST_READ_EVERY_MS = 60_000
+const LATEST_KEPT_MS = 180_000
 
 /** The wallets of one account at a provider, as it named them then. */
 export interface AccountWallets {
@@ -50,6 +53,11 @@ export class WalletBalances extends Context.Service<
   {
     /** Every registered account, by provider and mode. It never fails: an account that does not answer is unknown. */
     readonly read: Effect.Effect<ReadonlyArray<AccountWallets>>
+    /**
+     * The last of these readings, at once; null where it is too old, or where there was none. One that is a minute old is read again meanwhile: a
+     * person who looks waits for no provider, and while no one looks none is asked.
+     */
+    readonly latest: Effect.Effect<ReadonlyArray<AccountWallets> | null>
   }
 >()("gateway/services/WalletBalances") {
   static readonly layer = Layer.effect(
@@ -83,9 +91,25 @@ export class WalletBalances extends Context.Service<
         return { provider: name, mode, isPrevious: index > 0, asOf, wallets } satisfies AccountWallets
       })
 
-      return WalletBalances.of({
-        read: Effect.withSpan(Effect.forEach(accounts, askOne, { concurrency: AT_ONCE }), "WalletBalances.read")
+      const read = Effect.withSpan(Effect.forEach(accounts, askOne, { concurrency: AT_ONCE }), "WalletBalances.read")
+
+      const scope = yield* Effect.scope
+      let last: { readonly at: Instant; readonly accounts: ReadonlyArray<AccountWallets> } | null = null
+      let begunAt = Number.NEGATIVE_INFINITY
+      const readAgain = Effect.gen(function* () {
+        const found = yield* read
+        last = { at: yield* Clock.currentTimeMillis, accounts: found }
       })
+      const latest = Effect.gen(function* () {
+        const now = yield* Clock.currentTimeMillis
+        if (now - begunAt >= LATEST_READ_EVERY_MS) {
+          begunAt = now
+          yield* Effect.forkIn(readAgain, scope)
+        }
+        return last === null || now - last.at > LATEST_KEPT_MS ? null : last.accounts
+      })
+
+      return WalletBalances.of({ read, latest })
     })
   )
 }
@@ -118,5 +142,9 @@ export const coverageOf = (
     })
     .toSorted((one, other) => (nameOf(one) < nameOf(other) ? -1 : 1))
 }
+
+/** Whether the wallets hold less than the floats, whatever those hold that are in no sum. */
+export const isSurelyLess = ({ before, floats, wallets, without }: Coverage): boolean =>
+  without.length === 0 && (wallets ?? 0n) + (before ?? 0n) < floats
 
 const nameOf = ({ currency, mode }: Coverage): string => `${mode} ${currency}`

@@ -131,7 +131,8 @@ export class Settlement extends Context.Service<
           savesBeneficiary: transaction.kind === "payout" && (fact._tag === "Accepted" || fact._tag === "Succeeded"),
           restoreLimits: transaction.kind === "payout" && transaction.status !== "failed" && next.status === "failed",
           wipeDestination: isTerminal(next),
-          raw
+          raw,
+          ...(fact._tag === "Refused" && fact.kind === "pool" ? ({ walletTooSmall: true } as const) : {})
         } satisfies ApplyStep
       })
 

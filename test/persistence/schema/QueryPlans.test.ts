@@ -218,7 +218,7 @@ const hot = {
     yield* prune(NOON - 1e10, 1_000)
   }),
   "counts of periods": Effect.gen(function* () {
-    const { add, callbacks, ended, write } = yield* PeriodCounts
+    const { add, callbacks, ended, walletRefusals, write } = yield* PeriodCounts
     yield* add({
       what: "payout",
       mode: "live",
@@ -230,6 +230,7 @@ const hot = {
     yield* write
     yield* ended("live", NOON - 7 * 86_400_000, 3_600_000)
     yield* callbacks(NOON - 3_600_000)
+    yield* walletRefusals(NOON - 3_600_000)
   })
 }
 

@@ -230,6 +230,8 @@ it.live("says what chosen tenants hold, and which accounts' callbacks were refus
     yield* refused(1, "2 hours", 100)
     yield* refused(1, "1 minute", 100, "new")
     expect((yield* standing.read).callbacksRefused).toMatchObject([{ provider: "mtn", mode: "live", count: 7 }])
+    yield* sql`UPDATE period_counts SET what = 'payout', failure = 'insufficient_wallet_float' WHERE count < 10`
+    expect((yield* standing.read).walletRefusals).toEqual([{ provider: "mtn", mode: "live", count: 7 }])
   }).pipe(Effect.scoped)
 )
 

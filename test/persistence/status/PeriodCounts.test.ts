@@ -62,6 +62,24 @@ describe("what is counted in periods", () => {
     })
   )
 
+  it.effect("names the accounts whose wallets were too small for what was asked of them", () =>
+    Effect.gen(function* () {
+      yield* TestClock.setTime(NOON + 1)
+      const periods = Context.get(yield* givenProcess(yield* givenDatabase), PeriodCounts)
+      const short: Counted = { ...failure, failure: "insufficient_wallet_float" }
+      yield* counting(periods, short, 2)
+      yield* counting(periods, { ...short, corridor: "UG/UGX/bank" }, 1)
+      yield* counting(periods, { ...short, provider: "mtn", mode: "test" }, 1)
+      yield* counting(periods, failure, 9)
+      yield* periods.write
+      expect(yield* periods.walletRefusals(NOON)).toEqual([
+        { provider: "eversend", mode: "live", count: 3 },
+        { provider: "mtn", mode: "test", count: 1 }
+      ])
+      expect(yield* periods.walletRefusals(NOON + PERIOD_MS)).toEqual([])
+    })
+  )
+
   it.effect("never goes down by a write that comes after a later one", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(NOON)

@@ -83,3 +83,38 @@ it.effect("calls an account unknown that does not answer within five seconds, an
     expect(asked).toBe(2)
   }).pipe(Effect.provide(layer))
 })
+
+it.effect(
+  "says at once what was read last, asks again a minute later while somebody looks, and forgets it when nobody did",
+  () => {
+    let asked = 0
+    const open = telling(
+      "open",
+      Effect.delay(
+        Effect.sync(() => [wallet("UGX", BigInt(++asked))]),
+        "2 seconds"
+      )
+    )
+    const layer = WalletBalances.layer.pipe(Layer.provide(fakeProviderRegistry([open])))
+    return Effect.gen(function* () {
+      const { latest } = yield* WalletBalances
+      const held = Effect.map(
+        latest,
+        (accounts) => accounts?.flatMap(({ wallets }) => (typeof wallets === "string" ? [] : wallets)) ?? null
+      )
+      expect(yield* held).toBe(null)
+      yield* TestClock.adjust("2 seconds")
+      expect(yield* held).toStrictEqual([wallet("UGX", 1n)])
+      yield* TestClock.adjust("57 seconds")
+      expect(yield* held).toStrictEqual([wallet("UGX", 1n)])
+      expect(asked).toBe(1)
+      yield* TestClock.adjust("1 second")
+      expect(yield* held).toStrictEqual([wallet("UGX", 1n)])
+      yield* TestClock.adjust("2 seconds")
+      expect(yield* held).toStrictEqual([wallet("UGX", 2n)])
+      yield* TestClock.adjust("10 minutes")
+      expect(asked).toBe(2)
+      expect(yield* held).toBe(null)
+    }).pipe(Effect.provide(layer))
+  }
+)
