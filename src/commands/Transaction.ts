@@ -1,6 +1,7 @@
 import { Effect, Layer, Option, Schema } from "effect"
 import { Command, Flag } from "effect/cli"
 import * as App from "../App.ts"
+import { callPhases } from "../domain/CallTimes.ts"
 import { type Candidate, candidatesOf, whyText } from "../domain/Candidates.ts"
 import { type Delivery, deliveryView } from "../domain/Delivery.ts"
 import { ExchangeStatus } from "../domain/Exchange.ts"
@@ -189,6 +190,7 @@ interface WholeRecord {
 const recordWithHistory = (whole: WholeRecord) => ({
   ...headOf(whole),
   candidates: candidatesOf(whole.history).map(candidateView),
+  calls: callViews(whole.history),
   history: whole.history.map(lineView),
   deliveries: whole.deliveries.map(deliveryView)
 })
@@ -197,6 +199,7 @@ const recordWithHistory = (whole: WholeRecord) => ({
 const recordWithHistoryShort = (whole: WholeRecord) => ({
   ...headOf(whole),
   candidates: candidatesOf(whole.history).map(candidateView),
+  calls: callViews(whole.history),
   history: whole.history.map(lineView),
   deliveries: whole.deliveries.map(({ attempts, completedAt, eventType, id, nextAttemptAt, status }) => ({
     id,
@@ -246,3 +249,16 @@ const candidateView = ({ attempt, provider, verdict, ...reasons }: Candidate) =>
 })
 
 const lineView = ({ actor, at, fact, note, status }: HistoryLine) => ({ at: iso(at), actor, fact, status, note })
+
+/** The calls to providers that were made for each line, and where their time went, in milliseconds. */
+const callViews = (history: ReadonlyArray<HistoryLine>) =>
+  history.flatMap(({ at, calls = [] }) =>
+    calls.map(({ end, operation, phases, provider, tookMs }) => ({
+      provider,
+      call: operation,
+      answer: end,
+      took_ms: tookMs,
+      ...Object.fromEntries(callPhases.map((phase) => [`${phase}_ms`, phases[phase] ?? null])),
+      written_at: iso(at)
+    }))
+  )

@@ -21,6 +21,7 @@ const attributes = {
   attempt: "which provider in turn a payment was sent to, where it is not the first",
   operation: "what a provider was asked to do",
   candidates: "the providers that a payment could go to, and what became of each",
+  calls: "the HTTP calls that a question to a provider took, how each ended, and where its time went",
   outcome: "what was done to a partition",
   note: "why something did not go, in the connection's or the program's words",
   reason: "what was wrong with a signature: a tag, never what was sent",

@@ -1,6 +1,8 @@
 import { Cause, Clock, Effect, Exit, Layer, Metric, Option } from "effect"
+import { callTimesText } from "../domain/CallTimes.ts"
 import type { ProviderError } from "../domain/errors/Retriable.ts"
 import { Mode } from "../domain/Ids.ts"
+import { withOwnCalls } from "../runtime/CallTrail.ts"
 import { wasTurnedAway } from "../runtime/CallTurn.ts"
 import { labelledMetric } from "../runtime/LabelledMetric.ts"
 import { annotateTraced, inSpan } from "../runtime/Tracing.ts"
@@ -106,27 +108,30 @@ const observeCalls =
       calling: Effect.Effect<A, E>,
       endOf: (exit: Exit.Exit<A, E>) => End | null
     ): Effect.Effect<A, E> =>
-      inSpan(`provider ${call}`, { attributes: { provider: name } })(
-        Effect.flatMap(Clock.currentTimeMillis, (startedAt) =>
-          Effect.onExit(calling, (exit) =>
-            Effect.flatMap(Clock.currentTimeMillis, (endedAt) => {
-              const end = endOf(exit)
-              const durationMs = endedAt - startedAt
-              const timed = seconds({ provider: name, call }, durationMs / MS_PER_SECOND)
-              if (end === null) return timed
-              const { note = "", outcome } = end
-              return timed.pipe(
-                Effect.andThen(count(call, outcome)),
-                Effect.andThen(
-                  Effect.annotateLogs(Effect.logInfo("provider call"), {
-                    ...annotations({ provider: name, mode, operation: call, fact: outcome, duration_ms: durationMs }),
-                    ...(note === "" ? {} : { note }),
-                    ...referenceIn(about)
-                  })
-                ),
-                Effect.andThen(annotateTraced(() => ({ "gateway.outcome": outcome, ...(note === "" ? {} : { note }) })))
-              )
-            })
+      withOwnCalls((calls) =>
+        inSpan(`provider ${call}`, { attributes: { provider: name } })(
+          Effect.flatMap(Clock.currentTimeMillis, (startedAt) =>
+            Effect.onExit(calling, (exit) =>
+              Effect.flatMap(Clock.currentTimeMillis, (endedAt) => {
+                const end = endOf(exit)
+                const durationMs = endedAt - startedAt
+                const timed = seconds({ provider: name, call }, durationMs / MS_PER_SECOND)
+                if (end === null) return timed
+                const { note = "", outcome } = end
+                return timed.pipe(
+                  Effect.andThen(count(call, outcome)),
+                  Effect.andThen(
+                    Effect.annotateLogs(Effect.logInfo("provider call"), {
+                      ...annotations({ provider: name, mode, operation: call, fact: outcome, duration_ms: durationMs }),
+                      ...(note === "" ? {} : { note }),
+                      ...(calls.length === 0 ? {} : { calls: callTimesText(calls) }),
+                      ...referenceIn(about)
+                    })
+                  ),
+                  Effect.andThen(annotateTraced(() => ({ "gateway.outcome": outcome, ...(note === "" ? {} : { note }) })))
+                )
+              })
+            )
           )
         )
       )

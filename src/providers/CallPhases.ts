@@ -1,4 +1,5 @@
 import { buildConnector } from "@effect/platform-node/Undici"
+import { type CallPhase, type CallTime, callPhases } from "../domain/CallTimes.ts"
 
 /** A connection that was opened for a call: how long each part took, in milliseconds; null where there was none. */
 interface Opened {
@@ -11,7 +12,7 @@ interface Opened {
 /** Milliseconds of the monotonic clock. */
 type Now = () => number
 
-/** One call's way, for its span alone: nothing is decided by it. */
+/** One call's way, for its span, the log and the history: nothing is decided by it. */
 export class CallPhases {
   readonly #now: Now
   readonly #begunAt: number
@@ -48,6 +49,7 @@ export class CallPhases {
       opened: this.#opened,
       firstByteMs: between(this.#writtenAt, this.#answeredAt),
       bodyMs: between(this.#answeredAt, endedAt),
+      tookMs: endedAt - this.#begunAt,
       requestId: this.#requestId
     }
   }
@@ -66,6 +68,31 @@ export const phaseAttributes = ({ bodyMs, connectionWaitMs, firstByteMs, opened,
   ...(bodyMs === null ? {} : { "gateway.body_ms": tenths(bodyMs) }),
   ...(requestId === null ? {} : { "gateway.provider_request_id": requestId })
 })
+
+/** The same for a line of the history, where it stands beside the call's end. */
+export const phasesOf = ({
+  bodyMs,
+  connectionWaitMs,
+  firstByteMs,
+  opened,
+  tookMs
+}: CallPhases["ended"]): Pick<CallTime, "tookMs" | "phases"> => {
+  const timed = {
+    wait: connectionWaitMs,
+    dns: opened?.dnsMs ?? null,
+    connect: opened?.connectMs ?? null,
+    tls: opened?.tlsMs ?? null,
+    first_byte: firstByteMs,
+    body: bodyMs
+  } satisfies { readonly [P in CallPhase]: number | null }
+  const phases = Object.fromEntries(
+    callPhases.flatMap((phase) => {
+      const ms = timed[phase]
+      return ms === null ? [] : [[phase, tenths(ms)] as const]
+    })
+  )
+  return { tookMs: tenths(tookMs), phases }
+}
 
 const tenths = (ms: number): number => Math.round(ms * 10) / 10
 

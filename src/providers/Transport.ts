@@ -1,12 +1,13 @@
 import { Agent, type Dispatcher } from "@effect/platform-node/Undici"
 import { Clock, Effect, Option, type Scope } from "effect"
 import { parseExact } from "../domain/Json.ts"
+import { noteCallTime } from "../runtime/CallTrail.ts"
 import { noteCall, noteFailure } from "../runtime/CapturedCall.ts"
 import { inClientSpan } from "../runtime/ClientSpan.ts"
 import { tooLateToLeave } from "../runtime/LatestTime.ts"
 import { makeTimer, type Timer } from "../runtime/Timer.ts"
 import { annotateTraced } from "../runtime/Tracing.ts"
-import { CallPhases, phaseAttributes, timedConnector } from "./CallPhases.ts"
+import { CallPhases, phaseAttributes, phasesOf, timedConnector } from "./CallPhases.ts"
 import { isPlainEncoding, LARGEST_BODY_BYTES, plainBody } from "./PlainBody.ts"
 
 /** One outgoing HTTP call. `operation` is its name in spans and logs: a path could carry a number. */
@@ -75,7 +76,9 @@ export const openTransport = Effect.fn("openTransport")(function* (
     const isTooLate = call.method === "GET" ? inTime : yield* tooLateToLeave
     const phases = new CallPhases({ now, openedLast })
     const response = yield* once({ agent, timer, isTooLate, phases }, call)
-    yield* annotateTraced(() => ({ ...phaseAttributes(phases.ended), ...answerAttributes(response) }))
+    const { ended } = phases
+    yield* annotateTraced(() => ({ ...phaseAttributes(ended), ...answerAttributes(response) }))
+    yield* noteCallTime(() => ({ provider, operation: call.operation, end: endOf(response), ...phasesOf(ended) }))
     return response
   })
   return {
@@ -98,13 +101,18 @@ const FIRST_REFUSAL = 300
 const failureOf = (response: ProviderResponse): string | null =>
   response._tag !== "Answered" ? response.note : response.status < FIRST_REFUSAL ? null : `HTTP ${response.status}`
 
+const endOf = (response: ProviderResponse): string => {
+  if (response._tag === "Answered") return String(response.status)
+  return response._tag === "Lost" ? response.reason : "not_sent"
+}
+
 const answerAttributes = (response: ProviderResponse): Readonly<Record<string, string | number>> =>
   response._tag === "Answered"
     ? {
         "http.response.status_code": response.status,
         ...(response.retryAfter === undefined ? {} : { "gateway.retry_after": response.retryAfter.slice(0, LONGEST_RETRY_AFTER) })
       }
-    : { "error.type": response._tag === "Lost" ? response.reason : "not_sent", note: response.note }
+    : { "error.type": endOf(response), note: response.note }
 
 type Answered = Extract<ProviderResponse, { _tag: "Answered" }>
 

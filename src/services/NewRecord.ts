@@ -8,6 +8,7 @@ import { nextPoll } from "../domain/PollSchedule.ts"
 import type { Caller } from "../domain/Tenant.ts"
 import type { Transaction } from "../domain/Transaction.ts"
 import { recordView } from "../domain/View.ts"
+import { takeCallTimes } from "../runtime/CallTrail.ts"
 import { candidatesNoted, candidatesOnceUsed, noteChosen, noteUsed } from "../runtime/RouteTrail.ts"
 import { FloatLedger, type OpenOutcome, type OpenStep } from "./ports/FloatLedger.ts"
 import type { Claim } from "./ports/Idempotency.ts"
@@ -71,6 +72,7 @@ export const recordOpener = Effect.gen(function* () {
     const waitsForCode = record.kind === "collection" && record.nextAction?._tag === "otp"
     if (waitsForCode) yield* noteChosen(record.provider, "code_sent")
     const candidates = yield* waitsForCode ? candidatesNoted : candidatesOnceUsed(record.provider)
+    const calls = yield* takeCallTimes
     const opened = yield* ledger.open({
       beneficiary: null,
       counters: [],
@@ -79,7 +81,14 @@ export const recordOpener = Effect.gen(function* () {
       sealedDestination: null,
       ...step,
       transaction: record,
-      line: { at, actor: "request", fact: "Opened", note: noteWithCandidates(note, candidates), status },
+      line: {
+        at,
+        actor: "request",
+        fact: "Opened",
+        note: noteWithCandidates(note, candidates),
+        status,
+        ...(calls.length === 0 ? {} : { calls })
+      },
       event,
       nextPollAt: nextPoll(record, policy.pollSchedule, at) ?? at
     })

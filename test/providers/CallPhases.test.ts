@@ -3,8 +3,10 @@ import { expect, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { describe } from "vitest"
 import { selfSigned } from "../../lab/receivers/Certificates.ts"
+import type { CallTime } from "../../src/domain/CallTimes.ts"
 import { CallPhases, phaseAttributes, timedConnector } from "../../src/providers/CallPhases.ts"
 import { openTransport, type ProviderCall } from "../../src/providers/Transport.ts"
+import { CallTrail } from "../../src/runtime/CallTrail.ts"
 import { givenTelemetry } from "../support/Telemetry.ts"
 import { type Behaviour, silence, stub } from "./ProviderStub.ts"
 
@@ -66,6 +68,35 @@ describe("the span of a call to a provider", () => {
     }).pipe(Effect.scoped)
   )
 })
+
+it.live("a line of the history gets the same of each call that was made for it", () =>
+  Effect.gen(function* () {
+    const { baseUrl } = yield* stub({ "POST /payouts": [named, silence] })
+    const { call } = yield* openTransport("eversend")
+    const base = { operation: "payout", method: "POST", headers: {}, body: "{}", timeoutMs: 10_000 } as const
+    const trail: Array<CallTime> = []
+    yield* Effect.forEach(
+      [
+        { url: `${baseUrl}/payouts` },
+        { url: `${baseUrl}/payouts`, timeoutMs: 200 },
+        { url: "http://127.0.0.1:1/", timeoutMs: 200 }
+      ],
+      (one) => call({ ...base, ...one })
+    ).pipe(Effect.provideService(CallTrail, trail))
+    expect(
+      trail.map(({ end, operation, phases, provider }) => [provider, operation, end, Object.keys(phases).join(" ")])
+    ).toEqual([
+      ["eversend", "payout", "503", expect.stringMatching(/^wait (dns )?connect first_byte body$/)],
+      ["eversend", "payout", "timeout", expect.stringMatching(/^wait( (dns )?connect)?$/)],
+      ["eversend", "payout", "not_sent", expect.stringMatching(/^wait/)]
+    ])
+    const [answered, late] = trail
+    const sum = (answered?.phases.wait ?? 0) + (answered?.phases.first_byte ?? 0) + (answered?.phases.body ?? 0)
+    // Each is rounded to a tenth of a millisecond.
+    expect(Math.abs(sum - (answered?.tookMs ?? 0))).toBeLessThanOrEqual(0.3)
+    expect(late?.tookMs).toBeGreaterThanOrEqual(199)
+  }).pipe(Effect.scoped)
+)
 
 it.live("a connection's name, TCP and TLS are timed each for itself", () =>
   Effect.gen(function* () {

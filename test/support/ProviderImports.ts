@@ -78,6 +78,7 @@ export const providerImports: ReadonlyArray<ImportRow> = [
     files: [
       "domain/Json.ts",
       "runtime/ClientSpan.ts",
+      "runtime/CallTrail.ts",
       "runtime/CapturedCall.ts",
       "runtime/LatestTime.ts",
       "runtime/Timer.ts",
@@ -87,7 +88,7 @@ export const providerImports: ReadonlyArray<ImportRow> = [
     ],
     packages: [core, /^@effect\/platform-node\/Undici$/]
   },
-  { from: /^providers\/CallPhases\.ts$/, files: [], packages: [core, /^@effect\/platform-node\/Undici$/] },
+  { from: /^providers\/CallPhases\.ts$/, files: ["domain/CallTimes.ts"], packages: [core, /^@effect\/platform-node\/Undici$/] },
   { from: /^providers\/PlainBody\.ts$/, files: [], packages: [core, /^node:zlib$/] },
   {
     from: /^providers\/(\w+)\//,

@@ -22,6 +22,7 @@ import { type PostedEntry, type StoredTransaction, Transactions } from "../../se
 import { WebhookDeliveries } from "../../services/ports/WebhookDeliveries.ts"
 import { OutcomePoller } from "../../services/settlement/OutcomePoller.ts"
 import { acknowledgeForm, acknowledgementText } from "../AcknowledgeForm.ts"
+import { callTable } from "../CallTable.ts"
 import { badge, code, facts, field, form, link, money, said, section, type Tone, table, time } from "../Elements.ts"
 import type { Room } from "../Handler.ts"
 import { happeningText, noteText } from "../HappeningText.ts"
@@ -66,6 +67,7 @@ export const makeTimeline = Effect.fnUntraced(function* (traceUrl: string | null
         section("Details", recordFacts(record))
       ]),
       section("Why this provider", candidateTable(candidatesOf(history))),
+      section("Where the time went", callTable(history)),
       section("Timeline", timeline(momentsOf({ history, entries, sent })))
     ]
     return page(`${capital(record.kind)} ${record.reference}`, body, { refreshSeconds: REFRESH_SECONDS })

@@ -4,6 +4,7 @@ import { foundNone } from "../../domain/Candidates.ts"
 import { InternalError } from "../../domain/errors/Ambiguous.ts"
 import type { ApiError } from "../../domain/errors/ApiError.ts"
 import { CrossOriginDenied, MethodNotAllowed, NotFound } from "../../domain/errors/Terminal.ts"
+import { CallTrail } from "../../runtime/CallTrail.ts"
 import { emptyTrail, RouteTrail } from "../../runtime/RouteTrail.ts"
 import { interruptedAfter, makeTimer } from "../../runtime/Timer.ts"
 import { whereTooLate } from "../../runtime/TooLate.ts"
@@ -75,6 +76,7 @@ export const makeEdge = Effect.fnUntraced(function* (settings: RateSettings) {
       const { appId, response } = yield* respondAlways({ request, head, endpoints, held: { release: null } }).pipe(
         Effect.tap((outcome) => logRequest(startedAt, head, route, outcome)),
         Effect.provideService(RouteTrail, trail),
+        Effect.provideService(CallTrail, isRead(method) ? null : []),
         // Its name and its attributes are those of the semantic conventions.
         inSpan(match._tag === "Found" ? `${method} ${route}` : method, {
           root: true,

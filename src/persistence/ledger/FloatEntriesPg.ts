@@ -6,6 +6,7 @@ import { type Instant, iso } from "../../domain/Instant.ts"
 import { Phase } from "../../domain/Ledger.ts"
 import { type EntryPosition, FloatEntries, type FloatEntry, type FloatName } from "../../services/ports/FloatEntries.ts"
 import { Moment, rowsOf } from "../connection/Rows.ts"
+import { NoteAlone } from "../transactions/StoredNote.ts"
 import { statementReader } from "./StatementPg.ts"
 
 /** The newest so much is looked at first; each further step back is twice as long. */
@@ -21,7 +22,7 @@ const entryRows = rowsOf(
     reference: Reference,
     revision: Schema.BigInt,
     phase: Phase,
-    note: Schema.String,
+    note: NoteAlone,
     externalId: Schema.NullOr(Schema.String),
     ...Balance
   })

@@ -20,6 +20,7 @@ import { Distribution } from "../connection/Distribution.ts"
 import { OnTenantServer } from "../connection/ServerSlots.ts"
 import { isLockTimeout, makeBatcher, onOwnConnection } from "../connection/StepBatch.ts"
 import { deliverNewer, isNewer } from "../transactions/NewerEventTypes.ts"
+import { storedNote } from "../transactions/StoredNote.ts"
 import { decodePositions, isFullFloat, manualEntries, positionOf } from "./ManualEntries.ts"
 import { openStatement, openStatementOfTenant } from "./OpenSteps.ts"
 import { stepColumns } from "./StepColumns.ts"
@@ -146,7 +147,7 @@ const recoverApply = (sql: SqlClient.SqlClient, onTenantServer: OnTenantServer) 
     if (result._tag !== "Stale") return result
     const read = sql`SELECT 1 FROM journal
       WHERE app_id = ${appId} AND reference = ${reference} AND revision = ${expectedRevision + 1n} AND at = ${iso(line.at)}::timestamptz
-        AND actor = ${line.actor} AND fact = ${line.fact} AND note = ${storable(line.note)} AND status = ${line.status}`
+        AND actor = ${line.actor} AND fact = ${line.fact} AND note = ${storable(storedNote(line))} AND status = ${line.status}`
     const rows = yield* onTenantServer(appId)(read)
     return rows.length === 1 ? ({ _tag: "Applied" } satisfies ApplyOutcome) : result
   })

@@ -3,6 +3,7 @@ import type { ApplyStep, OpenStep } from "../../services/ports/FloatLedger.ts"
 import type { Column } from "../connection/Columns.ts"
 import { digestWith } from "../transactions/HistoryDigest.ts"
 import { storedType } from "../transactions/NewerEventTypes.ts"
+import { storedNote } from "../transactions/StoredNote.ts"
 import { recordTextWith } from "../transactions/StoredRecord.ts"
 import type { Traced } from "./StepTracing.ts"
 
@@ -24,7 +25,7 @@ export const stepColumns = {
   at: { type: "timestamptz", of: ({ line }) => line.at },
   actor: { type: "text", of: ({ line }) => line.actor },
   fact: { type: "text", of: ({ line }) => line.fact },
-  note: { type: "text", of: ({ line }) => line.note },
+  note: { type: "text", of: ({ line }) => storedNote(line) },
   event_id: { type: "text", of: ({ event }) => event?.id ?? null },
   event_type: { type: "text", of: ({ event }) => (event === null ? null : storedType(event.type)) },
   event_body: { type: "text", of: ({ event }) => event?.body ?? null }

@@ -28,6 +28,7 @@ import { Moment, rowsOf } from "../connection/Rows.ts"
 import type { TenantFilter } from "../connection/TenantFilter.ts"
 import { APPLICATION_NAME } from "../Database.ts"
 import { RuntimeRole } from "../schema/RuntimeRole.ts"
+import { NoteAlone } from "../transactions/StoredNote.ts"
 import { clockStates } from "./ClockWatchPg.ts"
 import { readDatabaseState } from "./DatabaseStatePg.ts"
 import { allAccounts, allFloats, allOpen, allQueues, allReviews, byText } from "./StatusTotals.ts"
@@ -251,6 +252,7 @@ const unansweredRows = rowsOf(
     ...UnansweredTransaction.fields,
     createdAt: Moment,
     heardAt: Moment,
+    note: NoteAlone,
     acknowledgedUntil: Schema.NullOr(Moment)
   })
 )

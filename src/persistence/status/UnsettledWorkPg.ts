@@ -12,12 +12,19 @@ import {
 import { EveryTenant } from "../cluster/EveryTenant.ts"
 import { Moment, rowsOf } from "../connection/Rows.ts"
 import type { TenantFilter } from "../connection/TenantFilter.ts"
+import { NoteAlone } from "../transactions/StoredNote.ts"
 
 /** Of what has been open for so long, the outcome is overdue. */
 const OVERDUE = "24 hours"
 
 const rows = rowsOf(
-  Schema.Struct({ ...UnsettledTransaction.fields, createdAt: Moment, heardAt: Moment, acknowledgedUntil: Schema.NullOr(Moment) })
+  Schema.Struct({
+    ...UnsettledTransaction.fields,
+    createdAt: Moment,
+    heardAt: Moment,
+    note: NoteAlone,
+    acknowledgedUntil: Schema.NullOr(Moment)
+  })
 )
 const sums = rowsOf(UnsettledSum)
 

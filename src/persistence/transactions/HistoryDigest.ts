@@ -6,6 +6,7 @@ import type { CapturedCall } from "../../runtime/CapturedCall.ts"
 import type { ApplyStep, OpenStep } from "../../services/ports/FloatLedger.ts"
 import { storable } from "../connection/Columns.ts"
 import { storedType } from "./NewerEventTypes.ts"
+import { storedNote } from "./StoredNote.ts"
 
 /**
  * The record's digest of its own history, so that `ledger verify` finds a line, a call or a provider's reference that no step wrote. It
@@ -72,8 +73,8 @@ const counting = (
   const to = digest.to + 1
   const eventHash =
     event === null ? null : hash("sha256", `${event.id}\n${storedType(event.type)}\n${storable(event.body)}`, "hex")
-  const { actor, at, fact, note, status } = line
-  const words = [appId, reference, String(to), mode, String(at), actor, fact, storable(note), status]
+  const { actor, at, fact, status } = line
+  const words = [appId, reference, String(to), mode, String(at), actor, fact, storable(storedNote(line)), status]
   const postings = entry?.postings ?? []
   const columns = (["currency", "account", "amount"] as const).map((name) => postings.map((posting) => posting[name]).join(" "))
   const slot = entry === null ? null : slotOf(entry)

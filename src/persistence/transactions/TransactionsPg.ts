@@ -19,6 +19,7 @@ import { Moment, rowsOf } from "../connection/Rows.ts"
 import type { TenantFilter } from "../connection/TenantFilter.ts"
 import { makeTenantRead } from "../reads/BatchedRead.ts"
 import { refundReads } from "./RefundsPg.ts"
+import { lineOf } from "./StoredNote.ts"
 import { storedRecord } from "./StoredRecord.ts"
 import { transactionLists } from "./TransactionList.ts"
 import { operatorSearches } from "./TransactionSearch.ts"
@@ -173,7 +174,7 @@ export const TransactionsPg = Layer.effect(
       const read = sql`SELECT (extract(epoch FROM h.at) * 1000)::float8 AS at_ms, h.actor, h.fact, h.note, h.status
         FROM transactions t JOIN transaction_history h ON h.app_id = t.app_id AND h.reference = t.reference
         WHERE t.reference = ${reference} ${of("t.app_id")} ORDER BY h.line`
-      return (yield* decodeHistory(yield* within(read))).map(({ at_ms, ...line }) => ({ at: Math.round(at_ms), ...line }))
+      return (yield* decodeHistory(yield* within(read))).map(({ at_ms, ...line }) => lineOf({ at: Math.round(at_ms), ...line }))
     }, Effect.orDie)
 
     const heavy = makeHeavyReads(sql)

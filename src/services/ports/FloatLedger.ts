@@ -1,5 +1,6 @@
 import { Context, type Effect } from "effect"
 import type { Beneficiary } from "../../domain/Beneficiary.ts"
+import type { CallTime } from "../../domain/CallTimes.ts"
 import type { Currency } from "../../domain/Currency.ts"
 import type { OutboxEvent } from "../../domain/Event.ts"
 import type { Actor } from "../../domain/Fact.ts"
@@ -22,6 +23,8 @@ export interface HistoryLine {
   readonly note: string
   /** The status after it. */
   readonly status: string
+  /** The calls to providers that were made for it, since the line before; absent where none was timed, as in lines of earlier releases. */
+  readonly calls?: ReadonlyArray<CallTime>
 }
 
 /** Everything that opening a transaction commits at once. */

@@ -9,6 +9,7 @@ import { isOverdue } from "../../domain/PollSchedule.ts"
 import { isWindowOver, type StatusPoll } from "../../domain/StatusPoll.ts"
 import { pollLeaseMs } from "../../domain/TimeLimits.ts"
 import type { Transaction } from "../../domain/Transaction.ts"
+import { CallTrail } from "../../runtime/CallTrail.ts"
 import { type TurnedAway, withTurn } from "../../runtime/CallTurn.ts"
 import { inTraceOf } from "../../runtime/Tracing.ts"
 import { makeWorker } from "../../runtime/Worker.ts"
@@ -74,7 +75,10 @@ export class OutcomePoller extends Context.Service<
         for (const mode of Mode.literals) yield* Metric.update(Metric.withAttributes(withoutAccount, { provider, mode }), 0)
 
       const poll = (stored: StoredTransaction, actor: Actor, said: ReadonlyArray<Reported> = []): Effect.Effect<Polled> =>
-        inTraceOf("OutcomePoller.poll", stored.traceparent)(pollOnce(stored, actor, said))
+        inTraceOf(
+          "OutcomePoller.poll",
+          stored.traceparent
+        )(Effect.suspend(() => Effect.provideService(pollOnce(stored, actor, said), CallTrail, [])))
 
       const pollOnce = Effect.fnUntraced(function* (
         stored: StoredTransaction,

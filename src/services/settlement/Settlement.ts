@@ -1,5 +1,6 @@
 import { Clock, Context, Effect, Layer, Option, Result } from "effect"
 import { contradicts, type Reported } from "../../domain/CallbackReport.ts"
+import type { CallTime } from "../../domain/CallTimes.ts"
 import { leftToAPerson, sentToReview } from "../../domain/Contradiction.ts"
 import { encodeEvent, tellingOf } from "../../domain/Event.ts"
 import type { Actor, Fact } from "../../domain/Fact.ts"
@@ -11,6 +12,7 @@ import { isOverdue, nextPoll } from "../../domain/PollSchedule.ts"
 import { countPoll, provenFact, type StatusPoll } from "../../domain/StatusPoll.ts"
 import type { Transaction } from "../../domain/Transaction.ts"
 import { recordView } from "../../domain/View.ts"
+import { takeCallTimes } from "../../runtime/CallTrail.ts"
 import type { CapturedCall } from "../../runtime/CapturedCall.ts"
 import { annotateTraced, inSpan } from "../../runtime/Tracing.ts"
 import { type ApplyStep, FloatLedger } from "../ports/FloatLedger.ts"
@@ -38,6 +40,11 @@ export interface News {
   readonly lastKnown?: StoredTransaction | null
   /** More of the same answer is committed right after it: a process that dies in between leaves a poll that is due at once. */
   readonly moreFollows?: true
+}
+
+/** With the calls to providers that brought it. */
+interface WrittenNews extends News {
+  readonly calls: ReadonlyArray<CallTime>
 }
 
 /** The source of the news, which decides whether it is still news when it is written. */
@@ -91,7 +98,7 @@ export class Settlement extends Context.Service<
 
       const stepOf = Effect.fnUntraced(function* (
         { revision, transaction }: StoredTransaction,
-        { actor, claim = null, fact, moreFollows, raw = null, successStatus = CREATED }: News,
+        { actor, calls, claim = null, fact, moreFollows, raw = null, successStatus = CREATED }: WrittenNews,
         poll: StatusPoll | null,
         isFull: boolean
       ): Effect.fn.Return<ApplyStep> {
@@ -124,7 +131,14 @@ export class Settlement extends Context.Service<
           before: transaction,
           next,
           entry: decision.entry,
-          line: { at, actor, fact: fact._tag, note: noteOf(fact, overdue, isFull, contradicted), status: next.status },
+          line: {
+            at,
+            actor,
+            fact: fact._tag,
+            note: noteOf(fact, overdue, isFull, contradicted),
+            status: next.status,
+            ...(calls.length === 0 ? {} : { calls })
+          },
           event,
           nextPollAt: moreFollows === true ? now : nextPoll(next, policy.pollSchedule, now, poll?.isListed),
           response: claim === null ? null : keptResponse(encoder, claim, outcomeResponse(next, fact), successStatus),
@@ -143,6 +157,7 @@ export class Settlement extends Context.Service<
           "gateway.fact": news.fact._tag,
           "gateway.actor": actor
         }))
+        const calls = yield* takeCallTimes
         let isFull: boolean = false
         for (let decisions = 0; decisions < DECISIONS_AT_MOST; decisions++) {
           const known = decisions === 0 ? Option.fromNullishOr(lastKnown) : Option.none()
@@ -155,7 +170,7 @@ export class Settlement extends Context.Service<
             return stored.value.transaction
           }
           const fact = poll === undefined ? news.fact : provenFact(stored.value.transaction, news.fact, poll)
-          const step: ApplyStep = yield* stepOf(stored.value, { ...news, fact }, poll ?? null, isFull)
+          const step: ApplyStep = yield* stepOf(stored.value, { ...news, fact, calls }, poll ?? null, isFull)
           const result = yield* ledger.apply(step)
           isFull ||= result._tag === "FullFloat"
           if (result._tag !== "Applied") continue
