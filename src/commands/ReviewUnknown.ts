@@ -85,6 +85,7 @@ const rowView = (row: UnsettledTransaction) => ({
   currency: row.amountCurrency,
   created_at: iso(row.createdAt),
   last_news_at: iso(row.heardAt),
+  asked_until: row.state === "review" ? null : iso(row.askedUntil),
   acknowledged_until: row.acknowledgedUntil === null ? null : iso(row.acknowledgedUntil),
   note: row.note
 })

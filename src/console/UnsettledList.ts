@@ -103,6 +103,7 @@ export const unsettledColumns = (now: Instant): ReadonlyArray<readonly [string, 
   ["amount_currency", ({ amountCurrency }) => amountCurrency],
   ["state", ({ state }) => state],
   ["last_asked_at", ({ heardAt }) => iso(heardAt)],
+  ["asked_until", ({ askedUntil, state }) => (state === "review" ? null : iso(askedUntil))],
   ["acknowledged_until", ({ acknowledgedUntil: until }) => (until !== null && until > now ? iso(until) : null)],
   ["last_answer", ({ note }) => noteText(note)]
 ]

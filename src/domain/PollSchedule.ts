@@ -58,11 +58,17 @@ export const nextPoll = (transaction: Transaction, schedule: PollSchedule, now: 
 export const isOverdue = (transaction: Transaction, now: Instant): boolean =>
   !isTerminal(transaction) && !transaction.needsReview && now >= reviewedAt(transaction)
 
-/** The end of the polls of an open transaction. */
-const reviewedAt = (transaction: Transaction): Instant => {
-  const aDayOld = transaction.createdAt + POLLED_FOR_MS
-  const payableUntil = transaction.kind === "collection" ? transaction.payableUntil : undefined
-  return payableUntil === undefined ? aDayOld : Math.max(aDayOld, payableUntil + POLLED_AFTER_PAYABLE_MS)
+/** The end of the polls of an open transaction: from then on it waits for a person. Only a charge has a time until which its payer may pay it. */
+export const reviewedAt = ({
+  createdAt,
+  payableUntil
+}: {
+  readonly createdAt: Instant
+  readonly payableUntil?: Instant | null
+}): Instant => {
+  const aDayOld = createdAt + POLLED_FOR_MS
+  const payableEnd = payableUntil ?? null
+  return payableEnd === null ? aDayOld : Math.max(aDayOld, payableEnd + POLLED_AFTER_PAYABLE_MS)
 }
 
 const latePoll = (transaction: Transaction, isListed: boolean): Instant | null => {

@@ -11,7 +11,7 @@ import { AuditLog } from "../../src/services/ports/AuditLog.ts"
 import { digestOf } from "../../src/services/settlement/RulingFiles.ts"
 import { Settlement } from "../../src/services/settlement/Settlement.ts"
 import { gateway as command } from "../commands/Gateway.ts"
-import { momoPayout } from "../support/RequestBodies.ts"
+import { momoCharge, momoPayout } from "../support/RequestBodies.ts"
 import { referenceOf } from "../support/SignedClient.ts"
 import { changeCorridor, type Gateway, Stack, tenantOn, verified } from "../support/Stack.ts"
 import { masterKey } from "../support/TestDatabase.ts"
@@ -92,6 +92,34 @@ layer(Stack.layer({ RECONCILER_SCHEDULE: "1h", CONSOLE_PORT: "0", PROVIDER_TIMEO
         )
         expect(textOf((yield* person.read(path)).text)).toContain("Nothing that fits is unknown or overdue.")
       })
+    )
+
+    it.effect(
+      "say each until when its provider is asked: a day, or longer where the payer may still pay, and then a person rules",
+      () =>
+        Effect.gen(function* () {
+          const { gateway } = yield* Stack
+          const tenant = yield* tenantOn(gateway, 100_000n)
+          const short = referenceOf(yield* tenant.post("/v1/payouts", momoPayout("0008")))
+          const payable = referenceOf(yield* tenant.post("/v1/collections", momoCharge("0008")))
+          const { apply } = Context.get(gateway.context, Settlement)
+          const heard = (reference: string, fact: Fact) =>
+            apply({ reference: Reference.make(reference), fact, actor: "reconciler" })
+          const payableUntil = Date.now() + 70 * 3_600_000
+          yield* heard(payable, { _tag: "StillPending", providerReference: null, payableUntil, note: "" })
+          const [{ createdAt }] = [yield* heard(short, unanswered), yield* heard(payable, unanswered)]
+          const ends = [createdAt + 24 * 3_600_000, payableUntil + 12 * 3_600_000].map((at) => new Date(at).toISOString())
+          const asha = yield* personOn(gateway, "until", "support")
+          const [one, other] = ends.map((at) => `${at.slice(0, 16).replace("T", " ")} UTC`)
+          const page = textOf((yield* asha.read(`/unknown?app=${tenant.appId}`)).text)
+          expect(page).toMatch(new RegExp(`${short}.*${one}.*${payable}.*${other}`))
+          const [names = "", ...rows] = (yield* asha.read(`/unknown.csv?app=${tenant.appId}`)).text.split("\r\n")
+          const place = names.split(",").indexOf("asked_until")
+          expect(rows.slice(0, 2).map((row) => row.split(",")[place])).toEqual(ends)
+          yield* heard(short, another)
+          const reviewed = textOf((yield* asha.read(`/unknown?app=${tenant.appId}&state=review`)).text)
+          expect(reviewed).toMatch(new RegExp(`${short}.*waits for a person`))
+        })
     )
 
     it.effect(

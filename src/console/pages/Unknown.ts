@@ -119,6 +119,7 @@ const columnsOf = (mayAct: boolean) => [
   "State",
   "Open for",
   "Last asked",
+  "Asked until",
   "Acknowledged",
   "Last answer"
 ]
@@ -137,6 +138,7 @@ const rowOf = (visit: Visit, row: UnsettledTransaction): ReadonlyArray<Component
   row.state === "review" ? link(`/reviews/${row.reference}`, badge("review", tones.review)) : badge(row.state, tones[row.state]),
   elapsed(visit.at, row.createdAt) ?? "",
   `${elapsed(visit.at, row.heardAt)} ago`,
+  row.state === "review" ? "waits for a person" : minute(row.askedUntil),
   row.acknowledgedUntil !== null && row.acknowledgedUntil > visit.at ? ["until ", minute(row.acknowledgedUntil)] : "not yet",
   said(noteText(row.note))
 ]
@@ -153,7 +155,7 @@ const summary = (sums: ReadonlyArray<UnsettledSum>, kept: URLSearchParams): Comp
       : [
           ". ",
           link(`/unknown/rulings.csv?${kept}`, "Those that wait for a person, as a file to fill in"),
-          "; an unknown outcome waits for one after 24 hours."
+          "; the providers of the others are asked until the time in their rows, and then they wait for one, too."
         ]
   )
 }

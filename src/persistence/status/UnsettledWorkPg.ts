@@ -1,6 +1,7 @@
 import { Clock, Effect, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { type Instant, iso } from "../../domain/Instant.ts"
+import { reviewedAt } from "../../domain/PollSchedule.ts"
 import { COUNTED_AT_MOST } from "../../services/ports/GatewayStatus.ts"
 import {
   type UnsettledFilter,
@@ -17,13 +18,15 @@ import { NoteAlone } from "../transactions/StoredNote.ts"
 /** Of what has been open for so long, the outcome is overdue. */
 const OVERDUE = "24 hours"
 
+const { askedUntil: _, ...stored } = UnsettledTransaction.fields
 const rows = rowsOf(
   Schema.Struct({
-    ...UnsettledTransaction.fields,
+    ...stored,
     createdAt: Moment,
     heardAt: Moment,
     note: NoteAlone,
-    acknowledgedUntil: Schema.NullOr(Moment)
+    acknowledgedUntil: Schema.NullOr(Moment),
+    payableUntil: Schema.NullOr(Schema.Number)
   })
 )
 const sums = rowsOf(UnsettledSum)
@@ -47,6 +50,7 @@ export const UnsettledWorkPg = Layer.effect(
         WITH o AS MATERIALIZED (
           SELECT t.app_id, t.reference, t.kind, t.mode, t.provider, t.created_at, w.needs_review,
             ${amount}::bigint AS amount, ${amountCurrency} AS amount_currency, well_formed(t.record) ->> 'currency' AS currency,
+            (well_formed(t.record) ->> 'payableUntil')::float8 AS payable_until,
             CASE WHEN w.acknowledged_in_review = w.needs_review THEN w.acknowledged_until END AS rests_until
           FROM open_work w JOIN transactions t ON t.app_id = w.app_id AND t.reference = w.reference
           WHERE (w.is_open OR w.needs_review) ${of("w.app_id")} ${of("t.app_id")}
@@ -68,6 +72,7 @@ export const UnsettledWorkPg = Layer.effect(
         unsettled AS (
           SELECT o.reference, o.app_id AS "appId", o.kind, o.mode, o.provider, o.amount, o.amount_currency AS "amountCurrency", o.currency,
             o.created_at AS "createdAt", l.at AS "heardAt", l.note, o.rests_until AS "acknowledgedUntil",
+            o.payable_until AS "payableUntil",
             CASE WHEN o.needs_review THEN 'review' WHEN l.fact IN ('Unknown', 'NotFound') THEN 'unknown'
               WHEN o.created_at <= ${iso(now)}::timestamptz - ${OVERDUE}::interval THEN 'overdue' END AS state
           FROM o CROSS JOIN LATERAL (
@@ -88,7 +93,7 @@ export const UnsettledWorkPg = Layer.effect(
       const { rows: found } = yield* everyTenant.sweep((of) =>
         rows(sql`${fitting(filter, after, now, of)} SELECT * FROM found ORDER BY "createdAt", reference LIMIT ${limit}`)
       )
-      return found.toSorted(inOrder).slice(0, limit)
+      return found.map(unsettledOf).toSorted(inOrder).slice(0, limit)
     }, Effect.orDie)
 
     const count = Effect.fn("UnsettledWork.count")(function* (filter: UnsettledFilter) {
@@ -111,6 +116,11 @@ export const UnsettledWorkPg = Layer.effect(
     return UnsettledWork.of({ list, count })
   })
 )
+
+const unsettledOf = <Row extends { readonly createdAt: Instant; readonly payableUntil: Instant | null }>({
+  payableUntil,
+  ...row
+}: Row) => ({ ...row, askedUntil: reviewedAt({ createdAt: row.createdAt, payableUntil }) })
 
 const inOrder = (one: UnsettledTransaction, other: UnsettledTransaction): number =>
   one.createdAt - other.createdAt || (one.reference < other.reference ? -1 : 1)

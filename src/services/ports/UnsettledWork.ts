@@ -28,6 +28,8 @@ export const UnsettledTransaction = Schema.Struct({
   /** The last line of its history. */
   heardAt: Instant,
   note: Schema.String,
+  /** Until then its provider is asked, and afterwards it waits for a person. Of one that waits already it says nothing. */
+  askedUntil: Instant,
   /** Until then its alerts rest, because an operator acknowledged it. */
   acknowledgedUntil: Schema.NullOr(Instant)
 })

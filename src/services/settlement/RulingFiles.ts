@@ -1,8 +1,10 @@
 import { createHash } from "node:crypto"
 import { Clock, Context, Effect, Layer, Option } from "effect"
+import { iso } from "../../domain/Instant.ts"
 import { type Posting, sumPosted } from "../../domain/Ledger.ts"
 import { maskedText } from "../../domain/Masking.ts"
 import { isTerminal } from "../../domain/Payment.ts"
+import { reviewedAt } from "../../domain/PollSchedule.ts"
 import { type Resolution, resolvedCurrency, rulingOn } from "../../domain/Resolution.ts"
 import { type BadRow, type FileRow, readRulingFile } from "../../domain/RulingFile.ts"
 import type { Transaction } from "../../domain/Transaction.ts"
@@ -192,7 +194,7 @@ const whyNot = (
   if (!record.needsReview)
     return isTerminal(record)
       ? `it is final: ${record.status}, and no review of it is open`
-      : "no review of it is open: its provider is asked for 24 hours, and at once by asking again"
+      : `no review of it is open: its provider is asked until ${iso(reviewedAt(record))}, and at once by asking again`
   if (row.seen !== null && row.seen !== revision) return "it has changed since the file was looked at"
   const expected = row.amount === null ? record.currency : resolvedCurrency(record)
   return row.currency === null || row.currency === expected ? null : `its currency is ${expected}, and not ${row.currency}`
