@@ -15,6 +15,12 @@ export const respond =
   <E extends ApiError, R>(view: Effect.Effect<unknown, E, R>): Effect.Effect<Response, never, R> =>
     Effect.match(view, { onSuccess: (data) => httpResponse(successEnvelope(status, data)), onFailure: errorResponse })
 
+/** As `respond` with 200, for a list: each of its items is shown so. */
+export const respondEach =
+  <A>(view: (item: A) => unknown) =>
+  <E extends ApiError, R>(items: Effect.Effect<ReadonlyArray<A>, E, R>): Effect.Effect<Response, never, R> =>
+    Effect.map(items, (all) => all.map(view)).pipe(respond(200))
+
 /** As `respond`, for a view that may be long. */
 export const respondAtLength =
   (status: number) =>

@@ -13,7 +13,7 @@ import { type Body, type BodyError, makeDecoder } from "../body/Body.ts"
 import { withSignedBody } from "../body/SignedBody.ts"
 import { handlersOf } from "../edge/Endpoints.ts"
 import { valuesOf } from "../edge/RequestHeaders.ts"
-import { errorResponse, longResponse, respond } from "../edge/Response.ts"
+import { errorResponse, longResponse, respondEach } from "../edge/Response.ts"
 import type { JsonTree } from "../json/StrictJson.ts"
 import { statementCsv, wantsCsv, wholeInterval } from "./StatementCsv.ts"
 
@@ -21,11 +21,7 @@ import { statementCsv, wantsCsv, wholeInterval } from "./StatementCsv.ts"
 export const balancesHandlers = Effect.gen(function* () {
   const reference = yield* Reference
   return handlersOf("balances", {
-    list: () =>
-      withCaller(reference.balances).pipe(
-        Effect.map((balances) => balances.map(balanceView)),
-        respond(200)
-      )
+    list: () => withCaller(reference.balances).pipe(respondEach(balanceView))
   })
 })
 
@@ -42,16 +38,8 @@ export const floatHandlers = Effect.gen(function* () {
   const records = yield* Records
   const watch = yield* FloatWatch
   return handlersOf("float", {
-    positions: () =>
-      withCaller(records.positions).pipe(
-        Effect.map((positions) => positions.map(positionView)),
-        respond(200)
-      ),
-    alerts: () =>
-      withCaller(watch.alerts).pipe(
-        Effect.map((alerts) => alerts.map(alertView)),
-        respond(200)
-      ),
+    positions: () => withCaller(records.positions).pipe(respondEach(positionView)),
+    alerts: () => withCaller(watch.alerts).pipe(respondEach(alertView)),
     setAlert: () =>
       withSignedBody(alertBody, (caller, command) =>
         Effect.map(watch.setAlert(caller, command), (alerts) => alerts.map(alertView))

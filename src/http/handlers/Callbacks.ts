@@ -21,11 +21,7 @@ export const callbacksHandlers = Effect.gen(function* () {
       Effect.map((status) => ({ status })),
       respond(200)
     )
-  return handlersOf("callbacks", {
-    receive: receive,
-    receivePut: receive,
-    receivePart: receive
-  })
+  return handlersOf("callbacks", { receive, receivePut: receive, receivePart: receive })
 })
 
 interface Incoming {

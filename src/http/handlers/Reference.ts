@@ -11,7 +11,7 @@ import { type Body, type BodyError, invalid, makeDecoder, reveal } from "../body
 import { accountOf } from "../body/Parties.ts"
 import { withSignedBody } from "../body/SignedBody.ts"
 import { handlersOf } from "../edge/Endpoints.ts"
-import { respond } from "../edge/Response.ts"
+import { respond, respondEach } from "../edge/Response.ts"
 import type { JsonTree } from "../json/StrictJson.ts"
 
 /** Banks, bank accounts, corridors and countries. */
@@ -21,8 +21,7 @@ export const referenceHandlers = Effect.gen(function* () {
     banks: ({ params }) => withCaller((caller) => reference.banks(caller, params.country)).pipe(respond(200)),
     branches: ({ params }) =>
       withCaller((caller) => reference.branches(caller, { country: params.country, bankCode: params.bank_code })).pipe(
-        Effect.map((found) => found.map(branchView)),
-        respond(200)
+        respondEach(branchView)
       ),
     resolve: () =>
       withSignedBody(resolveBody, (caller, command) =>
@@ -33,11 +32,7 @@ export const referenceHandlers = Effect.gen(function* () {
         Effect.map((rows) => rows.map(servedView).filter(hasAll(query))),
         respond(200)
       ),
-    countries: () =>
-      withCaller(reference.countries).pipe(
-        Effect.map((countries) => countries.map(countryView)),
-        respond(200)
-      )
+    countries: () => withCaller(reference.countries).pipe(respondEach(countryView))
   })
 })
 
@@ -80,11 +75,7 @@ export const capabilitiesHandlers = Effect.gen(function* () {
   const limits = yield* LimitUses
   return handlersOf("capabilities", {
     list: () => withCaller(capabilities.rows).pipe(respond(200)),
-    limits: () =>
-      withCaller(limits.list).pipe(
-        Effect.map((uses) => uses.map(limitView)),
-        respond(200)
-      )
+    limits: () => withCaller(limits.list).pipe(respondEach(limitView))
   })
 })
 

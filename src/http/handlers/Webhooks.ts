@@ -19,7 +19,7 @@ import { EndpointBody, RecoverBody } from "../api/Webhooks.ts"
 import { type Body, type BodyError, invalid, makeDecoder } from "../body/Body.ts"
 import { withSignedBody } from "../body/SignedBody.ts"
 import { handlersOf } from "../edge/Endpoints.ts"
-import { respond } from "../edge/Response.ts"
+import { respond, respondEach } from "../edge/Response.ts"
 import type { JsonTree } from "../json/StrictJson.ts"
 
 /** A tenant's webhook endpoint and its deliveries. */
@@ -34,11 +34,7 @@ export const webhooksHandlers = Effect.gen(function* () {
     removeEndpoint: () => ofDefault(webhooks.removeEndpoint).pipe(Effect.map(endpointView), respond(200)),
     rotateSecret: () => ofDefault(webhooks.rotateSecret).pipe(Effect.map(rotatedView), respond(200)),
     test: () => ofDefault(webhooks.test).pipe(Effect.map(deliveryView), respond(200)),
-    namedEndpoints: () =>
-      withCaller(webhooks.endpoints).pipe(
-        Effect.map((all) => all.map(namedEndpointView)),
-        respond(200)
-      ),
+    namedEndpoints: () => withCaller(webhooks.endpoints).pipe(respondEach(namedEndpointView)),
     namedEndpoint: ({ params }) => ofNamed(params, webhooks.endpoint).pipe(Effect.map(namedEndpointView), respond(200)),
     setNamedEndpoint: ({ params }) =>
       withSignedBody(endpointBody, (caller, command) =>
