@@ -78,6 +78,13 @@ export interface Order extends Omit<Parameters<typeof newTransaction>[1], "provi
   readonly alongside?: (transaction: SimulatedTransaction) => ReadonlyArray<Fact>
 }
 
+/** By an identifier of the client's, which makes one transaction, ever. */
+export const onceById = ({ context, provider }: MerchantCall, id: string, refusal: Stop, key = id): Required<Order>["once"] => ({
+  key,
+  isUsed: context.account.transaction(provider, id) !== undefined,
+  refusal
+})
+
 /** Creates a transaction and plays its ending, unless the ending, the wallet or an earlier use forbids it. Responds as the ending says. */
 export const create = Effect.fnUntraced(function* (
   call: MerchantCall,
@@ -95,10 +102,7 @@ export const create = Effect.fnUntraced(function* (
 })
 
 /** One page of a list, newest first. */
-export const pageOf = (
-  found: ReadonlyArray<SimulatedTransaction>,
-  { page, size }: { readonly page: number; readonly size: number }
-) => ({
+export const pageOf = <Row>(found: ReadonlyArray<Row>, { page, size }: { readonly page: number; readonly size: number }) => ({
   rows: found.toReversed().slice((page - 1) * size, page * size),
   total: found.length,
   pages: Math.ceil(found.length / size)

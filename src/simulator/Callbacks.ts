@@ -39,6 +39,14 @@ export const hmacHeader =
   (name: string, algorithm: "sha256" | "sha512"): Unsigned["headers"] =>
   (secret, body) => ({ [name]: createHmac(algorithm, secret).update(body).digest("hex") })
 
+/** Of a provider that signs nothing in a header, and sends it once. */
+export const sentOnce = (body: string, more: Pick<OutgoingCallback, "method" | "path"> = {}): OutgoingCallback => ({
+  body,
+  headers: { "content-type": "application/json" },
+  retries: 0,
+  ...more
+})
+
 /** The account that a transaction belongs to. */
 export const ownerOf = <A extends { readonly clientId: string }>(
   accounts: ReadonlyArray<A>,

@@ -99,6 +99,9 @@ export const playOf = (kind: TransactionKind, ending: Ending): Play => {
   return kind === "exchange" ? { ...play, settles: "at_once" } : play
 }
 
+/** The ending of a charge at a provider whose payers pay the whole amount, or nothing. */
+export const wholeOrNothing = (ending: Ending): Ending => (ending === "0014" ? "ordinary" : ending)
+
 const isEnding = Schema.is(Ending)
 
 export const endingOf = (numberOrName: string): Ending => {

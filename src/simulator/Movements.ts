@@ -1,5 +1,5 @@
 import { DateTime } from "effect"
-import { LARGER_FEE, LATE_DELAYS, type Play, playOf, says } from "./Endings.ts"
+import { LARGER_FEE, LATE_DELAYS, type PlannedCallback, type Play, playOf, says } from "./Endings.ts"
 import type { Execution, Fact, Job, OutgoingCallback, SimulatedTransaction } from "./Facts.ts"
 import { collectionFee } from "./Fees.ts"
 import type { SimulatedProvider } from "./SimulatedProvider.ts"
@@ -89,6 +89,23 @@ type Subject = Pick<SimulatedTransaction, "provider" | "account" | "id">
 /** One callback that the provider sends now. */
 export const callbackFact = (transaction: Subject, name: string, at: number, callback: OutgoingCallback): Fact =>
   jobFact(transaction, name, at, { kind: "callbacks", attempt: 0, callbacks: [callback] })
+
+/** Long enough that the client has read the response by then. */
+export const FAILED_AFTER_MS = 300
+
+/** Of an order that a provider takes first and, where there is a reason, fails at once: the callback comes a little later. */
+export const failsAtOnce = (
+  reason: string | null,
+  callbackOf: (transaction: SimulatedTransaction, planned: Pick<PlannedCallback, "says" | "signature">) => OutgoingCallback
+) => ({
+  status: reason === null ? ("pending" as const) : ("failed" as const),
+  reason,
+  alongside: (made: SimulatedTransaction): ReadonlyArray<Fact> => {
+    if (reason === null) return []
+    const callback = callbackOf(made, { says: "failed", signature: "genuine" })
+    return [callbackFact(made, "callbacks", made.createdAt + FAILED_AFTER_MS, callback)]
+  }
+})
 
 const outcome = (transaction: SimulatedTransaction, play: Play, now: number): SimulatedTransaction => {
   if (play.outcome === "stays_pending") return transaction

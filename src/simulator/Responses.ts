@@ -1,5 +1,6 @@
 import { Data, Effect, Option, Result, Schema } from "effect"
 import type { Currency } from "../domain/Currency.ts"
+import { RawJson } from "../domain/Json.ts"
 import { fromDecimal, type MinorUnits } from "../domain/Money.ts"
 import type { Gate, Play, ResponseFault } from "./Endings.ts"
 import type { SimulatedRequest, SimulatedResponse } from "./SimulatedProvider.ts"
@@ -13,6 +14,12 @@ export const response = (status: number, contentType: string, body: string): Sim
   contentType,
   body
 })
+
+/** JSON, as a provider labels it. */
+export const jsonAs =
+  (contentType: string) =>
+  (status: number, body: unknown): SimulatedResponse =>
+    response(status, contentType, JSON.stringify(body))
 
 /** The response of a proxy in front of the provider. */
 export const badGateway = (status: number): SimulatedResponse =>
@@ -55,9 +62,20 @@ export const decodedOr = <A>(
 export const exactBody = ({ body }: SimulatedRequest, of: (text: string) => unknown = (text) => text): unknown =>
   Option.getOrUndefined(parsed(body, of))
 
+/** The same, with each number as it was written. */
+export const rawBody = (request: SimulatedRequest): unknown => exactBody(request, (text) => new RawJson(text))
+
 const parsed = Option.liftThrowable((text: string, of: (text: string) => unknown): unknown =>
   JSON.parse(text, (_key, value: unknown, { source }) => (typeof value === "number" ? of(source ?? String(value)) : value))
 )
+
+/** Reads a body by its schema, or refuses it in the provider's own form. `parsed` is what is read of its text, by default JSON as it is. */
+export const bodyOr =
+  (refuse: (why: string) => Stop, parsed?: (request: SimulatedRequest) => unknown) =>
+  <A>(schema: Schema.ConstraintDecoder<A>, request: SimulatedRequest): Effect.Effect<A, Stop> =>
+    parsed === undefined
+      ? decodedOr(Schema.fromJsonString(schema), request.body, refuse)
+      : decodedOr(schema, parsed(request), refuse)
 
 /** A decimal text in major units as minor units. */
 export const decimalOr = (text: string, currency: Currency, refusal: Stop): Effect.Effect<MinorUnits, Stop> => {

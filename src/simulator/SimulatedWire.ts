@@ -9,8 +9,8 @@ import type { SimulatedProvider, SimulatedRequest, SimulatedResponse, SimulatorC
 /** The wire of one provider: all else is the same for every provider, and in this file. */
 export interface SimulatedWire<M extends Merchant> {
   readonly name: string
-  /** The path that its base URL ends in. */
-  readonly mount: string
+  /** The path that its base URL ends in, where it ends in one. */
+  readonly mount?: string
   readonly accounts: ReadonlyArray<Merchant>
   readonly errors: ErrorResponses
   /** Its answer to a call when there are too many. */
@@ -53,7 +53,7 @@ type Claim = MerchantCall["claim"]
 const ANYTHING = /./
 
 export const simulatedWire = <M extends Merchant>(wire: SimulatedWire<M>): SimulatedProvider => {
-  const { accounts, callback, mount, name, orders = {}, sign, tooMany } = wire
+  const { accounts, callback, mount = "", name, orders = {}, sign, tooMany } = wire
   const patterns = Object.entries(wire.routes).map(([pattern, route]) => ({
     route,
     read: pathPattern(pattern.replace("*", ":parameter"), ANYTHING)
@@ -140,9 +140,15 @@ const lineOf = (mount: string, { method, path }: SimulatedRequest): string => {
 export const bearerOf = (request: SimulatedRequest): string | undefined =>
   /^Bearer (\S+)$/i.exec(request.header("authorization") ?? "")?.[1]
 
+/** Whether a request shows these by HTTP's Basic authentication. */
+export const showsBasic = (request: SimulatedRequest, user: string, password: Redacted.Redacted): boolean =>
+  /^Basic (\S+)$/i.exec(request.header("authorization") ?? "")?.[1] ===
+  Buffer.from(`${user}:${Redacted.value(password)}`).toString("base64")
+
 interface SecretKey<M> {
   readonly secretOf: (account: M) => Redacted.Redacted
-  readonly given: (request: SimulatedRequest) => string | undefined
+  /** Absent: it is shown as a bearer. */
+  readonly given?: (request: SimulatedRequest) => string | undefined
   readonly unknown: Stop
   /** Where no secret is given; else that is an unknown one too. */
   readonly absent?: Stop
@@ -150,7 +156,7 @@ interface SecretKey<M> {
 
 /** For a provider whose accounts show a secret in every call. */
 export const bySecret =
-  <M extends Merchant>(accounts: ReadonlyArray<M>, { absent, given, secretOf, unknown }: SecretKey<M>) =>
+  <M extends Merchant>(accounts: ReadonlyArray<M>, { absent, given = bearerOf, secretOf, unknown }: SecretKey<M>) =>
   (request: SimulatedRequest): Effect.Effect<M, Stop> => {
     const secret = given(request)
     if (secret === undefined && absent !== undefined) return Effect.fail(absent)

@@ -32,10 +32,6 @@ export const readToken =
     return Schema.decodeUnknownOption(Schema.fromJsonString(claims))(text)
   }
 
-/** The claims of a token without proof: only to find the account whose secret can prove it. */
-export const peekToken = <A>(claims: Schema.ConstraintDecoder<A>, token: string): Option.Option<A> =>
-  Schema.decodeUnknownOption(Schema.fromJsonString(claims))(Buffer.from(token.split(".")[1] ?? "", "base64url").toString("utf8"))
-
 const signature = ({ name }: TokenKind, secret: Redacted.Redacted, text: string): Buffer =>
   createHmac("sha256", createHmac("sha256", Redacted.value(secret)).update(name).digest())
     .update(text)

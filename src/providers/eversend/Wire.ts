@@ -1,10 +1,8 @@
 import { Schema } from "effect"
-import { Amount, Text, WrittenAmount } from "../WireNumber.ts"
+import { Amount, nullable, Text, WrittenAmount } from "../WireNumber.ts"
 
 // Eversend's HTTP bodies, as far as the gateway uses them: shared by the adapter and the simulator. Answers mix numbers and strings
 // for the same kind of value, so both decode to text (WireNumber); members that are not named here are ignored.
-
-const nullable = <S extends Schema.Constraint>(schema: S) => Schema.optionalKey(Schema.NullOr(schema))
 
 /** The envelope of every successful answer but the token's. */
 const envelope = <S extends Schema.Constraint>(data: S) =>
@@ -19,13 +17,6 @@ export const ErrorAnswer = Schema.Struct({
   success: Schema.optionalKey(Schema.Boolean),
   message: Schema.optionalKey(Schema.Union([Schema.String, Schema.Struct({ message: Schema.String })])),
   error: Schema.optionalKey(Schema.String)
-})
-
-// POST /collections/fees
-export const CollectionFeesRequest = Schema.Struct({
-  method: Schema.Literals(["momo", "bank"]),
-  currency: Schema.String,
-  amount: WrittenAmount
 })
 
 // POST /collections/otp
@@ -179,13 +170,6 @@ const Name = Schema.String.check(Schema.isPattern(/\S/))
 export const ResolveBankAnswer = envelope(
   Schema.Struct({ bank_code: Schema.String, account_number: Schema.String, account_name: Name })
 )
-
-// POST /beneficiaries/accounts/eversend
-export const ResolveWalletRequest = Schema.Struct({
-  phone: Schema.optionalKey(Schema.String),
-  email: Schema.optionalKey(Schema.String),
-  tag: Schema.optionalKey(Schema.String)
-})
 
 // GET /wallets
 export const WalletsAnswer = envelope(Schema.Array(Schema.Unknown))

@@ -2,8 +2,8 @@ import { Effect, Option, Redacted, Schema } from "effect"
 import type { PaymentKind } from "../../domain/Payment.ts"
 import type { Version } from "../../providers/airtel/Wire.ts"
 import { WrittenAmount } from "../../providers/WireNumber.ts"
-import { create } from "../Call.ts"
-import { endingOf } from "../Endings.ts"
+import { create, onceById } from "../Call.ts"
+import { endingOf, wholeOrNothing } from "../Endings.ts"
 import { collectionFee, payoutFee } from "../Fees.ts"
 import { decimalOr, Stop } from "../Responses.ts"
 import { type Call, decodeBody, errors, json, refuse, succeeded, turnAway } from "./Responses.ts"
@@ -87,17 +87,12 @@ const createMovement = Effect.fnUntraced(function* (call: Call, { kind, msisdn, 
     reference,
     kind,
     errors: errors[kind],
-    // A payer approves the whole amount, or nothing.
-    ending: kind === "collection" && ending === "0014" ? "ordinary" : ending,
+    ending: kind === "collection" ? wholeOrNothing(ending) : ending,
     currency,
     amount,
     fee: kind === "payout" ? payoutFee(currency, "momo", amount) : collectionFee(amount),
     ...(kind === "payout" ? { short: new Stop({ response: errors.payout.pool_short ?? errors.payout.broken }) } : {}),
-    once: {
-      key: `${call.merchant.clientId}/${id}`,
-      isUsed: call.context.account.transaction(call.provider, id) !== undefined,
-      refusal: duplicates[kind]
-    },
+    once: onceById(call, id, duplicates[kind], `${call.merchant.clientId}/${id}`),
     detail: { msisdn, receipt: receiptOf(call) }
   } as const
   return yield* create(call, order, (made) => json(kind === "payout" ? movement(kind, made) : prompted(id)))

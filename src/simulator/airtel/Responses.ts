@@ -1,10 +1,8 @@
-import type { Effect, Schema } from "effect"
-import { RawJson } from "../../domain/Json.ts"
 import type { PaymentKind } from "../../domain/Payment.ts"
 import type { CountryAccount } from "../../providers/airtel/Client.ts"
 import type { Merchant, MerchantCall } from "../Call.ts"
-import { decodedOr, type ErrorResponses, exactBody, response, Stop } from "../Responses.ts"
-import type { SimulatedRequest, SimulatedResponse } from "../SimulatedProvider.ts"
+import { bodyOr, type ErrorResponses, jsonAs, rawBody, response, Stop } from "../Responses.ts"
+import type { SimulatedResponse } from "../SimulatedProvider.ts"
 
 /** An application, and the country that its call is for. */
 export interface CountryMerchant extends Merchant {
@@ -13,8 +11,8 @@ export interface CountryMerchant extends Merchant {
 
 export type Call = MerchantCall<CountryMerchant>
 
-export const json = (body: unknown, status = 200): SimulatedResponse =>
-  response(status, "application/json;charset=UTF-8", JSON.stringify(body))
+const labelled = jsonAs("application/json;charset=UTF-8")
+export const json = (body: unknown, status = 200): SimulatedResponse => labelled(status, body)
 
 interface Codes {
   readonly response_code?: string
@@ -41,13 +39,7 @@ export const turnAway = (code: string, message: string): Stop =>
 export const unauthorized = (error: string, description: string, status = 401): Stop =>
   new Stop({ response: json({ error, error_description: description }, status) })
 
-/** A number as its text, so that no digit of an amount is lost. */
-export const decodeBody = <A>(schema: Schema.ConstraintDecoder<A>, request: SimulatedRequest): Effect.Effect<A, Stop> =>
-  decodedOr(
-    schema,
-    exactBody(request, (text) => new RawJson(text)),
-    (why) => turnAway("ROUTER003", `Required parameter is missing or wrong: ${why}`)
-  )
+export const decodeBody = bodyOr((why) => turnAway("ROUTER003", `Required parameter is missing or wrong: ${why}`), rawBody)
 
 const broken = response(500, "application/json", '{"status":{"code":"500","message":"Internal Server Error","success":false}}')
 const unavailable = response(503, "application/json", '{"status":{"code":"503","message":"Service Unavailable","success":false}}')

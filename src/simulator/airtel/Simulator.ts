@@ -90,7 +90,6 @@ const routes: WireEndpoints<Call> = {
 export const airtelSimulator = (accounts: ReadonlyArray<Account>) =>
   simulatedWire<CountryMerchant>({
     name: "airtel",
-    mount: "",
     accounts: accounts.map((account) => ({ clientId: nameOf(account) })),
     errors: errors.collection,
     tooMany,

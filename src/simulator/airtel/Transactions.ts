@@ -5,6 +5,7 @@ import { minor } from "../../domain/Money.ts"
 import type { PaymentKind } from "../../domain/Payment.ts"
 import { plainDecimal } from "../../providers/WireNumber.ts"
 import { byId, newDigits, ownTransactions } from "../Call.ts"
+import { sentOnce } from "../Callbacks.ts"
 import type { PlannedCallback } from "../Endings.ts"
 import type { OutgoingCallback, SimulatedTransaction } from "../Facts.ts"
 import { response } from "../Responses.ts"
@@ -85,6 +86,5 @@ export const callbackOf =
     const key = signature === "genuine" && own !== undefined ? Redacted.value(own) : "a forger's guess"
     const written = JSON.stringify({ id, message: "…", status_code: words[says], airtel_money_id: detail.receipt })
     const hash = createHmac("sha256", key).update(`{"transaction":${written}}`).digest("base64")
-    const body = `{"transaction":${written},"hash":${JSON.stringify(hash)}}`
-    return { body, headers: { "content-type": "application/json" }, retries: 0 }
+    return sentOnce(`{"transaction":${written},"hash":${JSON.stringify(hash)}}`)
   }

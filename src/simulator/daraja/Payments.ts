@@ -1,11 +1,10 @@
 import { Effect, Schema } from "effect"
 import { minor } from "../../domain/Money.ts"
 import { referenceIn } from "../../providers/daraja/Wire.ts"
-import { balanceOf, create, newDigits } from "../Call.ts"
-import { type Ending, endingOf, type Play, playOf } from "../Endings.ts"
-import type { Fact, SimulatedTransaction } from "../Facts.ts"
+import { balanceOf, create, newDigits, onceById } from "../Call.ts"
+import { endingOf, type Play, playOf, wholeOrNothing } from "../Endings.ts"
 import { collectionFee, payoutFee } from "../Fees.ts"
-import { callbackFact } from "../Movements.ts"
+import { failsAtOnce } from "../Movements.ts"
 import {
   acknowledged,
   type Call,
@@ -19,7 +18,7 @@ import {
   refuse,
   Stamped
 } from "./Responses.ts"
-import { callbackOf, FAILED_AFTER_MS } from "./Transactions.ts"
+import { callbackOf } from "./Transactions.ts"
 
 const CURRENCY = "KES"
 const Shillings = Schema.Union([Schema.Int, Schema.String.check(Schema.isPattern(/^\d{1,9}$/))])
@@ -57,20 +56,18 @@ export const createCharge = Effect.fnUntraced(function* (call: Call) {
   yield* checkAddress(request.CallBackURL)
   const { PhoneNumber: number } = request
   const amount = yield* amountOf(request.Amount, { least: 1n, most: 250_000n })
-  const ending = endingBy(number)
+  const ending = wholeOrNothing(endingOf(number))
   const id = `ws_CO_${request.Timestamp}${newDigits(call)}${number}`
   const reason = playOf("collection", ending).gate === "no_account" ? "2006" : null
   const charge = {
     id,
     reference: referenceIn(request.CallBackURL) ?? request.AccountReference,
     kind: "collection",
-    status: reason === null ? "pending" : "failed",
+    ...failsAtOnce(reason, callbackOf),
     ending,
     currency: CURRENCY,
     amount,
     fee: collectionFee(amount),
-    reason,
-    alongside: (transaction: SimulatedTransaction) => (reason === null ? [] : [failureCallback(transaction)]),
     detail: {
       number,
       path: lastPart(request.CallBackURL),
@@ -106,40 +103,20 @@ export const createPayout = Effect.fnUntraced(function* (call: Call) {
     id,
     reference: referenceIn(request.ResultURL) ?? id,
     kind: "payout",
-    status: code === null ? "pending" : "failed",
+    ...failsAtOnce(code, callbackOf),
     ending,
     currency: CURRENCY,
     amount,
     fee,
-    reason: code,
-    once: {
-      key: id,
-      isUsed: call.context.account.transaction(call.provider, id) !== undefined,
-      refusal: refuse(500, "500.002.1001", "Duplicate OriginatorConversationID.")
-    },
-    alongside: (transaction: SimulatedTransaction) => (code === null ? [] : [failureCallback(transaction)]),
+    once: onceById(call, id, refuse(500, "500.002.1001", "Duplicate OriginatorConversationID.")),
     detail: { number, path: lastPart(request.ResultURL), conversation: conversationOf(call), receipt: receiptOf(call), code }
   } as const
   return yield* create(call, payout, ({ detail }) => acknowledged(id, detail.conversation ?? ""))
 })
 
-/** A prompt is paid with the amount that it asks for, or not at all. */
-const endingBy = (number: string): Ending => {
-  const ending = endingOf(number)
-  return ending === "0014" ? "ordinary" : ending
-}
-
 /** The code of a payout that Safaricom takes first and fails at once. */
 const failureOf = ({ gate }: Play, isShort: boolean): string | null =>
   gate === "pool_short" || isShort ? "1" : gate === "no_account" ? "2040" : null
-
-const failureCallback = (transaction: SimulatedTransaction): Fact =>
-  callbackFact(
-    transaction,
-    "callbacks",
-    transaction.createdAt + FAILED_AFTER_MS,
-    callbackOf(transaction, { says: "failed", signature: "genuine" })
-  )
 
 const amountOf = Effect.fnUntraced(function* (
   shillings: number | string,

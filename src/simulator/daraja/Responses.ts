@@ -1,8 +1,8 @@
 import { Effect, Redacted, Schema } from "effect"
 import type { DarajaSettings } from "../../providers/daraja/Client.ts"
 import type { Merchant, MerchantCall } from "../Call.ts"
-import { decodedOr, type ErrorResponses, response, Stop } from "../Responses.ts"
-import type { SimulatedRequest, SimulatedResponse } from "../SimulatedProvider.ts"
+import { bodyOr, type ErrorResponses, jsonAs, Stop } from "../Responses.ts"
+import type { SimulatedResponse } from "../SimulatedProvider.ts"
 
 /** An account at Safaricom: its two shortcodes have one consumer key. */
 export interface Shortcodes extends Merchant {
@@ -11,16 +11,14 @@ export interface Shortcodes extends Merchant {
 
 export type Call = MerchantCall<Shortcodes>
 
-export const json = (status: number, body: unknown): SimulatedResponse =>
-  response(status, "application/json;charset=UTF-8", JSON.stringify(body))
+export const json = jsonAs("application/json;charset=UTF-8")
 
 const errorBody = (errorCode: string, errorMessage: string) => ({ requestId: "7d10-4c6e-81ce-1", errorCode, errorMessage })
 
 export const refuse = (status: number, code: string, message: string): Stop =>
   new Stop({ response: json(status, errorBody(code, message)) })
 
-export const decodeBody = <A>(schema: Schema.ConstraintDecoder<A>, { body }: SimulatedRequest): Effect.Effect<A, Stop> =>
-  decodedOr(Schema.fromJsonString(schema), body, (why) => refuse(400, "400.002.02", `Bad Request - ${why}`))
+export const decodeBody = bodyOr((why) => refuse(400, "400.002.02", `Bad Request - ${why}`))
 
 /** Safaricom takes a transaction that it will fail for want of money or of an account. */
 export const errors: ErrorResponses = {

@@ -5,7 +5,7 @@ import type { DarajaSettings } from "../../providers/daraja/Client.ts"
 import { darajaProvider } from "../../providers/daraja/Settings.ts"
 import { simulatedFees } from "../Fees.ts"
 import type { SimulatedRequest } from "../SimulatedProvider.ts"
-import { bearerOf, simulatedWire, type WireEndpoints } from "../SimulatedWire.ts"
+import { bearerOf, showsBasic, simulatedWire, type WireEndpoints } from "../SimulatedWire.ts"
 import { knownSimulator } from "../SimulatorModule.ts"
 import { issueToken, readToken } from "../Tokens.ts"
 import { createCharge, createPayout } from "./Payments.ts"
@@ -85,8 +85,7 @@ export const darajaSimulator = (accounts: ReadonlyArray<DarajaSettings>) => {
 
   const authenticate = Effect.fnUntraced(function* (request: SimulatedRequest, line: string, now: number) {
     if (line === TOKEN_LINE) {
-      const given = /^Basic (\S+)$/i.exec(request.header("authorization") ?? "")?.[1] ?? ""
-      const merchant = merchants.find(({ settings }) => basicOf(settings) === given)
+      const merchant = merchants.find(({ settings }) => showsBasic(request, settings.consumerKey, settings.consumerSecret))
       if (request.query.get("grant_type") !== "client_credentials")
         return yield* refuse(400, "400.008.02", "Invalid grant type passed")
       return merchant ?? (yield* refuse(400, "400.008.01", "Invalid Authentication passed"))
@@ -102,7 +101,6 @@ export const darajaSimulator = (accounts: ReadonlyArray<DarajaSettings>) => {
 
   return simulatedWire<Shortcodes>({
     name: "daraja",
-    mount: "",
     accounts: merchants,
     errors,
     tooMany,
@@ -114,6 +112,3 @@ export const darajaSimulator = (accounts: ReadonlyArray<DarajaSettings>) => {
     orders: { confirm: confirmOrder("daraja", merchants, registered) }
   })
 }
-
-const basicOf = ({ consumerKey, consumerSecret }: DarajaSettings): string =>
-  Buffer.from(`${consumerKey}:${Redacted.value(consumerSecret)}`).toString("base64")

@@ -1,9 +1,10 @@
 import { Effect, Schema } from "effect"
 import { minor, toDecimal } from "../../domain/Money.ts"
 import { byId, ownTransactions } from "../Call.ts"
+import { sentOnce } from "../Callbacks.ts"
 import type { PlannedCallback } from "../Endings.ts"
 import type { OutgoingCallback, SimulatedTransaction } from "../Facts.ts"
-import { callbackFact } from "../Movements.ts"
+import { callbackFact, FAILED_AFTER_MS } from "../Movements.ts"
 import { movementWith, order } from "../Orders.ts"
 import {
   acknowledged,
@@ -85,9 +86,7 @@ const isPaidAs = ({ detail, status }: SimulatedTransaction, receipt: string | un
 
 const words = { pending: "Initiated", successful: "Completed", failed: "Declined" } as const
 
-/** The status of a payout that fails at once, as of any other, is there when its result is sent, and not before: long enough that the client has read the response by then. */
-export const FAILED_AFTER_MS = 300
-
+/** The status of a payout that fails at once, as of any other, is there when its result is sent, and not before. */
 const wordOf = ({ createdAt, detail, status }: SimulatedTransaction, now: number): string =>
   words[status === "failed" && detail.code !== null && now < createdAt + FAILED_AFTER_MS ? "pending" : status]
 
@@ -138,12 +137,7 @@ const resultBody = (ids: object, { code, parameters }: Answer) => ({
   }
 })
 
-const sent = (body: object, path: string): OutgoingCallback => ({
-  body: JSON.stringify(body),
-  headers: { "content-type": "application/json" },
-  retries: 0,
-  path
-})
+const sent = (body: object, path: string): OutgoingCallback => sentOnce(JSON.stringify(body), { path })
 
 type Said = Pick<PlannedCallback, "says" | "signature">
 const GOES_ON = "4999"

@@ -6,12 +6,11 @@ import { endingOf } from "../Endings.ts"
 import type { SimulatedTransaction } from "../Facts.ts"
 import { collectionFee } from "../Fees.ts"
 import { decimalOr, type Stop } from "../Responses.ts"
-import { countryOfPhone, currencyOf, isPhoneOf, servedCountries, servedCountry } from "./Catalogue.ts"
+import { countryOfPhone, isPhoneOf, servedCountry } from "./Catalogue.ts"
 import {
   amountRefused,
   type Call,
   checkReference,
-  decimal,
   decodeBody,
   earlierWith,
   failingAtOnce,
@@ -29,26 +28,6 @@ const PIN = "123456"
 const PIN_LIFE_MS = 600_000
 /** Minor units. */
 const LARGEST_COLLECTION = 10_000_000_000n
-
-/** POST /collections/fees */
-export const collectionFees = Effect.fnUntraced(function* (call: Call) {
-  const request = yield* decodeBody(Wire.CollectionFeesRequest, call.request)
-  const currency = currencyOf(request.currency)
-  if (currency === undefined || !servedCountries.some((one) => one.collects && one.currency === currency)) {
-    return yield* refuse(400)
-  }
-  const amount = yield* decimalOr(request.amount, currency, amountRefused)
-  const charges = collectionFee(amount)
-  return success({
-    currency,
-    min_load_amount: decimal(1n, currency),
-    max_load_amount: decimal(LARGEST_COLLECTION, currency),
-    charges: decimal(charges, currency),
-    total_to_pay: decimal(amount + charges, currency),
-    amount: decimal(amount, currency),
-    payment_method: "16"
-  })
-})
 
 const SentCode = Schema.fromJsonString(Schema.Struct({ phone: Schema.String, expiresAt: Schema.Int, used: Schema.Boolean }))
 type SentCode = typeof SentCode.Type

@@ -42,15 +42,6 @@ export const resolveBank = Effect.fnUntraced(function* (call: Call) {
   return success({ bank_code: request.bankCode, account_number: request.accountNumber, account_name: "JOHN DOE" })
 })
 
-/** POST /beneficiaries/accounts/eversend: the phone counts when there are several. */
-export const resolveWallet = Effect.fnUntraced(function* (call: Call) {
-  const request = yield* decodeBody(Wire.ResolveWalletRequest, call.request)
-  const recipient = request.phone ?? request.email ?? request.tag
-  if (recipient === undefined || recipient === "") return yield* refuse(400)
-  const gate = yield* gateOf(call, recipient, ["unavailable"])
-  return success({ accountExists: gate !== "no_account" })
-})
-
 /** GET /wallets */
 export const wallets = (call: Call) =>
   Effect.succeed(

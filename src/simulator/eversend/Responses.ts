@@ -1,12 +1,12 @@
-import { Effect, type Redacted, type Schema } from "effect"
+import { Effect, type Redacted } from "effect"
 import type { Currency } from "../../domain/Currency.ts"
 import { json as exactJson, RawJson } from "../../domain/Json.ts"
 import { toDecimal } from "../../domain/Money.ts"
 import { byReference, type Merchant, type MerchantCall, newDigits } from "../Call.ts"
 import { type Ending, type Gate, playOf } from "../Endings.ts"
 import type { SimulatedTransaction } from "../Facts.ts"
-import { decodedOr, type ErrorResponses, exactBody, response, Stop } from "../Responses.ts"
-import type { SimulatedRequest, SimulatedResponse } from "../SimulatedProvider.ts"
+import { bodyOr, type ErrorResponses, rawBody, response, Stop } from "../Responses.ts"
+import type { SimulatedResponse } from "../SimulatedProvider.ts"
 
 export interface EversendAccount extends Merchant {
   readonly clientSecret: Redacted.Redacted
@@ -45,12 +45,7 @@ export const refusePhone = () =>
 export const shortBalance = refuse(402)
 export const amountRefused = refuse(400)
 
-export const decodeBody = <A>(schema: Schema.ConstraintDecoder<A>, request: SimulatedRequest): Effect.Effect<A, Stop> =>
-  decodedOr(
-    schema,
-    exactBody(request, (text) => new RawJson(text)),
-    () => refuse(400)
-  )
+export const decodeBody = bodyOr(() => refuse(400), rawBody)
 
 export const errors: ErrorResponses = {
   refused: refusal(400),
@@ -104,11 +99,7 @@ export const earlierWith = (
 export const spendToken = ({ context, provider }: Call, purpose: "quotation" | "exchange", once: string) => {
   const key = `${provider}/${purpose}/${once}`
   return {
-    once: {
-      key,
-      isUsed: context.account.note(key) !== undefined,
-      refusal: refuse(400)
-    },
+    once: { key, isUsed: context.account.note(key) !== undefined, refusal: refuse(400) },
     alongside: ({ id }: SimulatedTransaction) => [{ fact: "note", key, value: id } as const]
   }
 }

@@ -4,12 +4,12 @@ import { hmacHeader, ownerOf, signedCallback } from "../Callbacks.ts"
 import type { SimulatedRequest } from "../SimulatedProvider.ts"
 import { bearerOf, simulatedWire, type WireEndpoints } from "../SimulatedWire.ts"
 import { knownSimulator } from "../SimulatorModule.ts"
-import { issueToken, peekToken, readToken, type TokenKind } from "../Tokens.ts"
-import { collectionFees, createCollection, sendCode } from "./Collections.ts"
+import { issueToken, readToken, type TokenKind } from "../Tokens.ts"
+import { createCollection, sendCode } from "./Collections.ts"
 import { createExchange, quoteExchange } from "./Exchanges.ts"
 import { createPayout } from "./Payouts.ts"
 import { quotePayout } from "./Quotations.ts"
-import { banks, countries, resolveBank, resolveWallet, wallets } from "./Reference.ts"
+import { banks, countries, resolveBank, wallets } from "./Reference.ts"
 import { type Call, type EversendAccount, errors, plain, refuse, tooMany } from "./Responses.ts"
 import { callbackBody, transactionById, transactions } from "./Transactions.ts"
 
@@ -39,7 +39,6 @@ const token = ({ merchant, now }: Call) =>
 
 const routes: WireEndpoints<Call> = {
   [TOKEN_LINE]: { operation: "token", endpoint: token },
-  "POST /collections/fees": { operation: "collection_fees", endpoint: collectionFees },
   "POST /collections/otp": { operation: "otp", endpoint: sendCode },
   "POST /collections/momo": { endpoint: createCollection },
   "POST /payouts/quotation": { operation: "quotation", endpoint: quotePayout },
@@ -47,7 +46,6 @@ const routes: WireEndpoints<Call> = {
   "GET /payouts/countries": { operation: "countries", endpoint: countries },
   "GET /payouts/banks/*": { operation: "banks", endpoint: banks },
   "POST /beneficiaries/accounts/banks": { endpoint: resolveBank },
-  "POST /beneficiaries/accounts/eversend": { endpoint: resolveWallet },
   "GET /wallets": { operation: "wallets", endpoint: wallets },
   "POST /exchanges/quotation": { operation: "exchange_quotation", endpoint: quoteExchange },
   "POST /exchanges": { operation: "exchange", playsItself: true, endpoint: createExchange },
@@ -89,9 +87,8 @@ const byCredentials = (accounts: ReadonlyArray<EversendAccount>, { header }: Sim
 }
 
 const byToken = (accounts: ReadonlyArray<EversendAccount>, bearer: string, now: number) => {
-  const claimed = Option.getOrUndefined(peekToken(Claims, bearer))?.clientId
-  const account = accounts.find(({ clientId }) => clientId === claimed)
-  return account === undefined || Option.isNone(readBearer(account.clientSecret, bearer, now))
-    ? Effect.fail(refuse(401))
-    : Effect.succeed(account)
+  const account = accounts.find((one) =>
+    Option.exists(readBearer(one.clientSecret, bearer, now), ({ clientId }) => clientId === one.clientId)
+  )
+  return account === undefined ? Effect.fail(refuse(401)) : Effect.succeed(account)
 }

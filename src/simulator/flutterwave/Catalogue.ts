@@ -16,78 +16,65 @@ interface ChargeType {
 const prompt = { required: [], redirects: false } as const
 const page = { required: [], redirects: true, authModel: "MOBILEMONEY" } as const
 
+const types: Readonly<Record<string, ChargeType>> = {
+  mobile_money_uganda: {
+    ...page,
+    currencies: ["UGX"],
+    prefixes: ["256"],
+    networks: ["MTN", "AIRTEL"],
+    paymentType: "mobilemoneyug"
+  },
+  mobile_money_ghana: {
+    ...page,
+    currencies: ["GHS"],
+    prefixes: ["233"],
+    networks: ["MTN", "VODAFONE", "AIRTELTIGO"],
+    paymentType: "mobilemoneygh"
+  },
+  mobile_money_rwanda: {
+    ...page,
+    currencies: ["RWF"],
+    prefixes: ["250"],
+    networks: ["MTN", "AIRTEL"],
+    required: ["order_id"],
+    paymentType: "mobilemoneyrw"
+  },
+  mobile_money_zambia: {
+    ...page,
+    currencies: ["ZMW"],
+    prefixes: ["260"],
+    networks: ["MTN", "AIRTEL", "ZAMTEL"],
+    paymentType: "mobilemoneyzm"
+  },
+  mpesa: {
+    ...prompt,
+    currencies: ["KES"],
+    prefixes: ["254"],
+    networks: ["SAFARICOM", "AIRTEL"],
+    authModel: "LIPA_MPESA",
+    paymentType: "mpesa"
+  },
+  mobile_money_franco: {
+    ...prompt,
+    currencies: ["XAF", "XOF"],
+    prefixes: ["237", "225"],
+    networks: ["MTN", "ORANGEMONEY", "WAVE"],
+    required: ["country"],
+    authModel: "AUTH",
+    paymentType: "mobilemoneyfranco"
+  },
+  mobile_money_tanzania: {
+    ...prompt,
+    currencies: ["TZS"],
+    prefixes: ["255"],
+    networks: ["HALOPESA", "AIRTEL", "TIGO", "VODACOM"],
+    authModel: "MOBILEMONEY",
+    paymentType: "mobilemoneytz"
+  }
+}
+
 /** By the `type` of the query. */
-export const chargeTypes: ReadonlyMap<string, ChargeType> = new Map<string, ChargeType>([
-  [
-    "mobile_money_uganda",
-    { ...page, currencies: ["UGX"], prefixes: ["256"], networks: ["MTN", "AIRTEL"], paymentType: "mobilemoneyug" }
-  ],
-  [
-    "mobile_money_ghana",
-    {
-      ...page,
-      currencies: ["GHS"],
-      prefixes: ["233"],
-      networks: ["MTN", "VODAFONE", "AIRTELTIGO"],
-      paymentType: "mobilemoneygh"
-    }
-  ],
-  [
-    "mobile_money_rwanda",
-    {
-      ...page,
-      currencies: ["RWF"],
-      prefixes: ["250"],
-      networks: ["MTN", "AIRTEL"],
-      required: ["order_id"],
-      paymentType: "mobilemoneyrw"
-    }
-  ],
-  [
-    "mobile_money_zambia",
-    {
-      ...page,
-      currencies: ["ZMW"],
-      prefixes: ["260"],
-      networks: ["MTN", "AIRTEL", "ZAMTEL"],
-      paymentType: "mobilemoneyzm"
-    }
-  ],
-  [
-    "mpesa",
-    {
-      ...prompt,
-      currencies: ["KES"],
-      prefixes: ["254"],
-      networks: ["SAFARICOM", "AIRTEL"],
-      authModel: "LIPA_MPESA",
-      paymentType: "mpesa"
-    }
-  ],
-  [
-    "mobile_money_franco",
-    {
-      ...prompt,
-      currencies: ["XAF", "XOF"],
-      prefixes: ["237", "225"],
-      networks: ["MTN", "ORANGEMONEY", "WAVE"],
-      required: ["country"],
-      authModel: "AUTH",
-      paymentType: "mobilemoneyfranco"
-    }
-  ],
-  [
-    "mobile_money_tanzania",
-    {
-      ...prompt,
-      currencies: ["TZS"],
-      prefixes: ["255"],
-      networks: ["HALOPESA", "AIRTEL", "TIGO", "VODACOM"],
-      authModel: "MOBILEMONEY",
-      paymentType: "mobilemoneytz"
-    }
-  ]
-])
+export const chargeTypes: ReadonlyMap<string, ChargeType> = new Map(Object.entries(types))
 
 /** Words for phones in `account_bank`, by currency. */
 export const momoBanks: Readonly<Partial<Record<Currency, ReadonlyArray<string>>>> = {

@@ -1,10 +1,10 @@
-import { Effect, type Redacted, type Schema } from "effect"
+import { Effect, type Redacted } from "effect"
 import { type Currency, isCurrency } from "../../domain/Currency.ts"
 import { json as exactJson, RawJson } from "../../domain/Json.ts"
 import { toDecimal } from "../../domain/Money.ts"
 import type { Merchant, MerchantCall } from "../Call.ts"
-import { decimalOr, decodedOr, type ErrorResponses, exactBody, response, Stop } from "../Responses.ts"
-import type { SimulatedRequest, SimulatedResponse } from "../SimulatedProvider.ts"
+import { bodyOr, decimalOr, type ErrorResponses, exactBody, response, Stop } from "../Responses.ts"
+import type { SimulatedResponse } from "../SimulatedProvider.ts"
 
 /** At Flutterwave the key is the account. */
 export interface FlutterwaveAccount extends Merchant {
@@ -27,8 +27,7 @@ export const successWithout = (message: string, more: object): SimulatedResponse
 const refusal = (status: number, message: string): SimulatedResponse => json(status, { status: "error", message, data: null })
 export const refuse = (status: number, message: string) => new Stop({ response: refusal(status, message) })
 
-export const decodeBody = <A>(schema: Schema.ConstraintDecoder<A>, request: SimulatedRequest): Effect.Effect<A, Stop> =>
-  decodedOr(schema, exactBody(request), (why) => refuse(400, why))
+export const decodeBody = bodyOr((why) => refuse(400, why), exactBody)
 
 /** The requested amount in major units, exactly. */
 export const moneyOf = Effect.fnUntraced(function* (amount: string, currency: string) {

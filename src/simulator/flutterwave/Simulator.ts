@@ -2,7 +2,7 @@ import { Redacted } from "effect"
 import type { Mode } from "../../domain/Ids.ts"
 import { flutterwaveProvider } from "../../providers/flutterwave/Settings.ts"
 import { ownerOf, signedCallback } from "../Callbacks.ts"
-import { bearerOf, bySecret, simulatedWire, type WireEndpoints } from "../SimulatedWire.ts"
+import { bySecret, simulatedWire, type WireEndpoints } from "../SimulatedWire.ts"
 import { knownSimulator, namesBySecret } from "../SimulatorModule.ts"
 import { createCharge } from "./Collections.ts"
 import { createTransfer, transferFee } from "./Payouts.ts"
@@ -63,7 +63,6 @@ const flutterwaveSimulator = (accounts: ReadonlyArray<FlutterwaveAccount>) =>
     tooMany,
     routes,
     authenticate: bySecret(accounts, {
-      given: bearerOf,
       secretOf: ({ secretKey }) => secretKey,
       unknown: refuse(401, "Authorization required")
     }),

@@ -1,10 +1,11 @@
 import { Effect } from "effect"
 import { PaymentRequest, TransferRequest } from "../../providers/mtn/Wire.ts"
-import { create, newDigits } from "../Call.ts"
+import { create, newDigits, onceById } from "../Call.ts"
 import { callbackAddress } from "../Callbacks.ts"
 import { endingOf, type Play, playOf } from "../Endings.ts"
-import type { Fact, SimulatedTransaction } from "../Facts.ts"
+import type { SimulatedTransaction } from "../Facts.ts"
 import { collectionFee, payoutFee } from "../Fees.ts"
+import { failsAtOnce } from "../Movements.ts"
 import { decimalOr } from "../Responses.ts"
 import { productBalance } from "./Reference.ts"
 import { accepted, type Call, decodeBody, refuse } from "./Responses.ts"
@@ -14,7 +15,7 @@ const UUID_4 = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]
 
 /** POST /collection/v1_0/requesttopay, POST /disbursement/v1_0/transfer */
 export const createPayment = Effect.fnUntraced(function* (call: Call) {
-  const { context, merchant, provider } = call
+  const { merchant } = call
   const { currency, environment } = merchant.country
   const id = call.request.header("x-reference-id") ?? ""
   if (!UUID_4.test(id)) return yield* refuse(400, "BAD_REQUEST", "X-Reference-Id must be a UUID of version 4")
@@ -35,18 +36,12 @@ export const createPayment = Effect.fnUntraced(function* (call: Call) {
     id,
     reference: request.externalId ?? null,
     kind,
-    status: reason === null ? "pending" : "failed",
+    ...failsAtOnce(reason, callbackOf),
     ending,
     currency,
     amount,
     fee,
-    reason,
-    once: {
-      key: id,
-      isUsed: context.account.transaction(provider, id) !== undefined,
-      refusal: refuse(409, "RESOURCE_ALREADY_EXIST", "Duplicated reference id. Creation of resource failed.")
-    },
-    alongside: (transaction: SimulatedTransaction) => (reason === null ? [] : [failureCallback(transaction)]),
+    once: onceById(call, id, refuse(409, "RESOURCE_ALREADY_EXIST", "Duplicated reference id. Creation of resource failed.")),
     detail: {
       partyId: party,
       payerMessage: request.payerMessage ?? null,
@@ -76,20 +71,6 @@ const failureOf = ({ gate }: Play, kind: SimulatedTransaction["kind"], isShort: 
   if (gate !== "no_account") return null
   return kind === "payout" ? "PAYEE_NOT_FOUND" : "PAYER_NOT_FOUND"
 }
-
-/** Long enough that the client has read the response by then. */
-const FAILURE_CALLBACK_AFTER_MS = 300
-
-const failureCallback = (transaction: SimulatedTransaction): Fact => ({
-  fact: "job",
-  job: {
-    id: `${transaction.provider}/${transaction.id}/callbacks`,
-    at: transaction.createdAt + FAILURE_CALLBACK_AFTER_MS,
-    provider: transaction.provider,
-    account: transaction.account,
-    work: { kind: "callbacks", attempt: 0, callbacks: [callbackOf(transaction, { says: "failed", signature: "genuine" })] }
-  }
-})
 
 /** The host must be the one that was registered; callbacks go to the address that the control port was given. */
 const checkCallback = Effect.fnUntraced(function* ({ context, merchant, provider, request }: Call) {

@@ -1,9 +1,8 @@
-import { type Effect, Schema } from "effect"
 import type { CountryAccount } from "../../providers/mtn/Client.ts"
 import type { Product } from "../../providers/mtn/Wire.ts"
 import type { Merchant, MerchantCall } from "../Call.ts"
-import { decodedOr, type ErrorResponses, response, Stop } from "../Responses.ts"
-import type { SimulatedRequest, SimulatedResponse } from "../SimulatedProvider.ts"
+import { bodyOr, type ErrorResponses, jsonAs, response, Stop } from "../Responses.ts"
+import type { SimulatedResponse } from "../SimulatedProvider.ts"
 
 /** An account, and the product and country that its call is for. */
 export interface ProductMerchant extends Merchant {
@@ -13,8 +12,7 @@ export interface ProductMerchant extends Merchant {
 
 export type Call = MerchantCall<ProductMerchant>
 
-export const json = (status: number, body: unknown): SimulatedResponse =>
-  response(status, "application/json;charset=utf-8", JSON.stringify(body))
+export const json = jsonAs("application/json;charset=utf-8")
 
 /** 202, and not one byte more. */
 export const accepted: SimulatedResponse = response(202, "application/json", "")
@@ -26,8 +24,7 @@ export const refuse = (status: number, code: string, message: string): Stop =>
 export const turnAway = (statusCode: number, message: string): Stop =>
   new Stop({ response: json(statusCode, { statusCode, message }) })
 
-export const decodeBody = <A>(schema: Schema.ConstraintDecoder<A>, { body }: SimulatedRequest): Effect.Effect<A, Stop> =>
-  decodedOr(Schema.fromJsonString(schema), body, (why) => refuse(400, "BAD_REQUEST", why))
+export const decodeBody = bodyOr((why) => refuse(400, "BAD_REQUEST", why))
 
 /** MTN takes a movement that it will fail for want of money or of an account. */
 export const errors: ErrorResponses = {

@@ -6,7 +6,7 @@ import { mtnProvider } from "../../providers/mtn/Settings.ts"
 import { type Product, products } from "../../providers/mtn/Wire.ts"
 import { simulatedFees } from "../Fees.ts"
 import type { SimulatedRequest } from "../SimulatedProvider.ts"
-import { bearerOf, simulatedWire, type WireEndpoints } from "../SimulatedWire.ts"
+import { bearerOf, showsBasic, simulatedWire, type WireEndpoints } from "../SimulatedWire.ts"
 import { knownSimulator } from "../SimulatorModule.ts"
 import { issueToken, readToken, type TokenKind } from "../Tokens.ts"
 import { createPayment } from "./Payments.ts"
@@ -81,7 +81,6 @@ const holderRoutes = (holder: string): WireEndpoints<Call> => ({
 export const mtnSimulator = (accounts: ReadonlyArray<Account>) =>
   simulatedWire<ProductMerchant>({
     name: "mtn",
-    mount: "",
     accounts: accounts.map((account) => ({ clientId: nameOf(account) })),
     errors,
     tooMany,
@@ -115,9 +114,7 @@ const authenticate = Effect.fnUntraced(function* (
   if (subscribed.length === 0)
     return yield* turnAway(401, "Access denied due to invalid subscription key. Make sure to provide a valid key.")
   if (isForToken) {
-    const given = /^Basic (\S+)$/i.exec(request.header("authorization") ?? "")?.[1] ?? ""
-    const credentials = Buffer.from(given, "base64").toString("utf8")
-    const user = subscribed.find(({ country }) => `${country.userId}:${Redacted.value(country.apiKey)}` === credentials)
+    const user = subscribed.find(({ country }) => showsBasic(request, country.userId, country.apiKey))
     return user ?? (yield* refuse(401, "login_failed", "invalid credentials"))
   }
   const bearer = bearerOf(request) ?? ""

@@ -2,8 +2,9 @@ import { Effect } from "effect"
 import { minor, toDecimal } from "../../domain/Money.ts"
 import type { Product } from "../../providers/mtn/Wire.ts"
 import { byId } from "../Call.ts"
+import { sentOnce } from "../Callbacks.ts"
 import type { PlannedCallback } from "../Endings.ts"
-import type { OutgoingCallback, SimulatedTransaction } from "../Facts.ts"
+import type { SimulatedTransaction } from "../Facts.ts"
 import { type Call, json, refuse } from "./Responses.ts"
 
 export const kinds = { collection: "collection", disbursement: "payout" } as const satisfies Record<
@@ -52,10 +53,6 @@ export const callbackOf = (
   { says, signature }: Pick<PlannedCallback, "says" | "signature">
 ) => {
   const forged = { ...transaction, detail: { ...transaction.detail, financialTransactionId: "1" } }
-  return {
-    body: `${JSON.stringify(statusBody(signature === "genuine" ? transaction : forged, says), null, 1)}\n`,
-    headers: { "content-type": "application/json" },
-    method: transaction.kind === "collection" ? "PUT" : "POST",
-    retries: 0
-  } as const satisfies OutgoingCallback
+  const body = `${JSON.stringify(statusBody(signature === "genuine" ? transaction : forged, says), null, 1)}\n`
+  return sentOnce(body, { method: transaction.kind === "collection" ? "PUT" : "POST" })
 }

@@ -1,8 +1,8 @@
 import type { KeyObject } from "node:crypto"
-import { type Effect, type Redacted, Schema } from "effect"
+import type { Redacted } from "effect"
 import type { Merchant, MerchantCall } from "../Call.ts"
-import { badGateway, decodedOr, type ErrorResponses, page, response, Stop } from "../Responses.ts"
-import type { SimulatedRequest, SimulatedResponse } from "../SimulatedProvider.ts"
+import { badGateway, bodyOr, type ErrorResponses, jsonAs, page, Stop } from "../Responses.ts"
+import type { SimulatedResponse } from "../SimulatedProvider.ts"
 
 /** pawaPay knows an account by its token. */
 export interface PawapayAccount extends Merchant {
@@ -13,8 +13,7 @@ export interface PawapayAccount extends Merchant {
 
 export type Call = MerchantCall<PawapayAccount>
 
-export const json = (status: number, body: unknown): SimulatedResponse =>
-  response(status, "application/json", JSON.stringify(body))
+export const json = jsonAs("application/json")
 
 /** The name of the identifier, and its value. */
 export interface Subject {
@@ -46,11 +45,10 @@ export const reject = ({ id, member }: Subject, failureCode: string, status = 20
 export const refuse = (status: number, failureCode: string) => new Stop({ response: json(status, reason(failureCode)) })
 
 /** A call that cannot be read, or whose caller is not known. */
-export const rejected = (status: number, failureCode: string) =>
+export const rejected = (status: number, failureCode: string): Stop =>
   new Stop({ response: json(status, { status: "REJECTED", ...reason(failureCode) }) })
 
-export const decodeBody = <A>(schema: Schema.ConstraintDecoder<A>, { body }: SimulatedRequest): Effect.Effect<A, Stop> =>
-  decodedOr(Schema.fromJsonString(schema), body, () => rejected(400, "INVALID_INPUT"))
+export const decodeBody = bodyOr(() => rejected(400, "INVALID_INPUT"))
 
 /** An error of pawaPay's own has no status, and the payment may exist all the same. */
 const broken = (named: object): SimulatedResponse => json(500, { ...named, ...reason("UNKNOWN_ERROR") })

@@ -52,7 +52,6 @@ const routes: WireEndpoints<Call> = {
 const pawapaySimulator = (accounts: ReadonlyArray<PawapayAccount>) => {
   const key = signingKey(accounts)
   const byToken = bySecret(accounts, {
-    given: bearerOf,
     secretOf: ({ apiToken }) => apiToken,
     absent: rejected(401, "NO_AUTHENTICATION"),
     unknown: rejected(403, "AUTHENTICATION_ERROR")

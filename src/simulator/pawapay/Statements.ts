@@ -6,8 +6,8 @@ import { type Market, markets } from "../../providers/pawapay/Networks.ts"
 import { StatementRequest } from "../../providers/pawapay/Wire.ts"
 import { ownTransactions } from "../Call.ts"
 import type { SimulatedTransaction } from "../Facts.ts"
-import { response, Stop } from "../Responses.ts"
-import { type Call, decodeBody, json, type PawapayAccount, reason, refuse } from "./Responses.ts"
+import { response, type Stop } from "../Responses.ts"
+import { type Call, decodeBody, json, type PawapayAccount, refuse, rejected } from "./Responses.ts"
 import { UUID } from "./Transactions.ts"
 
 const DAYS_31_MS = 31 * 86_400_000
@@ -44,11 +44,11 @@ export const openStatements = (): Statements => {
     create: Effect.fnUntraced(function* (call: Call) {
       const { endDate, startDate, wallet } = yield* decodeBody(StatementRequest, call.request)
       const market = markets.find(({ currency, iso3 }) => iso3 === wallet.country && currency === wallet.currency)
-      if (market === undefined || wallet.provider !== undefined) return yield* rejected("WALLET_NOT_FOUND")
+      if (market === undefined || wallet.provider !== undefined) return yield* rejected(200, "WALLET_NOT_FOUND")
       const [from, until] = [Date.parse(`${startDate}Z`), Date.parse(`${endDate}Z`)]
-      if (!(from < until) || until - from > DAYS_31_MS) return yield* rejected("INVALID_PARAMETER")
-      const id = uuid(`${call.merchant.clientId} ${call.context.account.sequence()} ${call.now}`)
-      all.set(id, { merchant: call.merchant, market, wallet, from, until, createdAt: call.now, key: uuid(`${id} file`) })
+      if (!(from < until) || until - from > DAYS_31_MS) return yield* rejected(200, "INVALID_PARAMETER")
+      const id = uuidOf(`${call.merchant.clientId} ${call.context.account.sequence()} ${call.now}`)
+      all.set(id, { merchant: call.merchant, market, wallet, from, until, createdAt: call.now, key: uuidOf(`${id} file`) })
       return json(200, { statementId: id, status: "ACCEPTED", created: iso(call.now) })
     }),
     status: Effect.fnUntraced(function* (call: Call, id: string) {
@@ -58,16 +58,8 @@ export const openStatements = (): Statements => {
       const { createdAt, from, key, until, wallet } = asked
       const [startDate, endDate, completedAt] = [iso(from), iso(until), iso(call.now)]
       const downloadUrl = `http://${call.request.header("host") ?? ""}/v2${FILES}/${id}?key=${key}`
-      const data = {
-        statementId: id,
-        status: "COMPLETED",
-        wallet,
-        created: iso(createdAt),
-        startDate,
-        endDate,
-        downloadUrl,
-        completedAt
-      }
+      const created = iso(createdAt)
+      const data = { statementId: id, status: "COMPLETED", wallet, created, startDate, endDate, downloadUrl, completedAt }
       return json(200, { status: "FOUND", data })
     }),
     file: Effect.fnUntraced(function* (call: Call, id: string) {
@@ -86,10 +78,8 @@ export const openStatements = (): Statements => {
   }
 }
 
-const rejected = (failureCode: string) => new Stop({ response: json(200, { status: "REJECTED", ...reason(failureCode) }) })
-
 /** A UUID v4 that follows from a text. */
-const uuid = (text: string): string => {
+const uuidOf = (text: string): string => {
   const hex = createHash("sha256").update(text).digest("hex")
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20, 32)}`
 }
@@ -153,7 +143,7 @@ const movesOf = (one: SimulatedTransaction): ReadonlyArray<Move> => {
   return [
     { type: "Deposit", amount, at: createdAt },
     ...feesOf("deposit", fee, createdAt),
-    ...(returned ? [{ type: "Refund", amount: -amount, at: updatedAt, id: uuid(`refund of ${id}`) }] : [])
+    ...(returned ? [{ type: "Refund", amount: -amount, at: updatedAt, id: uuidOf(`refund of ${id}`) }] : [])
   ]
 }
 

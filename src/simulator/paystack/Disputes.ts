@@ -1,14 +1,13 @@
 import { Effect, Option, Schema } from "effect"
 import { iso } from "../../domain/Instant.ts"
 import { toSubunits } from "../../providers/paystack/Amounts.ts"
-import { ownTransactions } from "../Call.ts"
+import { ownTransactions, pageOf } from "../Call.ts"
 import type { OutgoingCallback, SimulatedTransaction } from "../Facts.ts"
 import { callbackFact, takenBackFacts } from "../Movements.ts"
 import { movementWith, order } from "../Orders.ts"
-import { decodedOr } from "../Responses.ts"
 import type { Order } from "../SimulatedProvider.ts"
-import { type Call, type PaystackAccount, refuse, success } from "./Responses.ts"
-import { domainOf, eventBody, LARGEST_PAGE, Moment, Positive, wireReferenceOf } from "./Transactions.ts"
+import { type Call, type PaystackAccount, success } from "./Responses.ts"
+import { domainOf, eventBody, partOf, wireReferenceOf } from "./Transactions.ts"
 
 const NAME = "paystack"
 /** How long a merchant has for an answer. */
@@ -57,27 +56,15 @@ const disputeOf = (charge: SimulatedTransaction, { createdAt, resolution, status
   }
 }
 
-const Filters = Schema.Struct({
-  from: Schema.optionalKey(Moment),
-  to: Schema.optionalKey(Moment),
-  page: Schema.optionalKey(Positive),
-  perPage: Schema.optionalKey(Positive),
-  status: Schema.optionalKey(Schema.String),
-  transaction: Schema.optionalKey(Schema.String)
-})
-
 /** GET /dispute, newest first; `transaction` names one charge by its number. */
 export const listDisputes = Effect.fnUntraced(function* (call: Call) {
-  const wished = yield* decodedOr(Filters, Object.fromEntries(call.request.query), (why) => refuse(400, why))
-  const { from = "", page: at = "1", perPage = "50", to = "9999" } = wished
+  const { isWithin, page, size, status, transaction } = yield* partOf(call)
   const found = ownTransactions(call, "collection").flatMap((charge) => {
     const dispute = Option.getOrUndefined(readDispute(call.context.account.note(noteOf(charge))))
-    if (dispute === undefined || (wished.transaction ?? charge.id) !== charge.id) return []
-    const isWithin = iso(dispute.createdAt) >= from && iso(dispute.createdAt) <= to
-    return isWithin && (wished.status ?? dispute.status) === dispute.status ? [{ charge, dispute }] : []
+    if (dispute === undefined || (transaction ?? charge.id) !== charge.id) return []
+    return isWithin(dispute.createdAt) && (status ?? dispute.status) === dispute.status ? [{ charge, dispute }] : []
   })
-  const [page, size] = [Number(at), Math.min(Number(perPage), LARGEST_PAGE)]
-  const rows = found.toReversed().slice((page - 1) * size, page * size)
+  const { rows } = pageOf(found, { page, size })
   const data = rows.map(({ charge, dispute }) => ({
     ...disputeOf(charge, dispute),
     createdAt: iso(dispute.createdAt),

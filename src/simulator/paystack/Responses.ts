@@ -1,8 +1,8 @@
-import type { Effect, Redacted, Schema } from "effect"
+import type { Redacted } from "effect"
 import { json } from "../../domain/Json.ts"
 import type { Merchant, MerchantCall } from "../Call.ts"
-import { decodedOr, type ErrorResponses, exactBody, response, Stop } from "../Responses.ts"
-import type { SimulatedRequest, SimulatedResponse } from "../SimulatedProvider.ts"
+import { bodyOr, type ErrorResponses, exactBody, response, Stop } from "../Responses.ts"
+import type { SimulatedResponse } from "../SimulatedProvider.ts"
 
 /** One integration at Paystack; its live and its test key are two of them. */
 export interface PaystackAccount extends Merchant {
@@ -26,8 +26,7 @@ export const refuse = (status: number, message: string, code = "invalid_params")
 export const refusePlainly = (status: number, message: string) => new Stop({ response: wire(status, { status: false, message }) })
 
 /** Without a content type too. */
-export const decodeBody = <A>(schema: Schema.ConstraintDecoder<A>, request: SimulatedRequest): Effect.Effect<A, Stop> =>
-  decodedOr(schema, exactBody(request), (why) => refuse(400, why))
+export const decodeBody = bodyOr((why) => refuse(400, why), exactBody)
 
 export const shortBalance = refusePlainly(400, "Your balance is not enough to fulfill this request")
 

@@ -6,7 +6,7 @@ import type { PlannedCallback } from "../Endings.ts"
 import type { SimulatedTransaction } from "../Facts.ts"
 import { simulatedPayoutFees } from "../Fees.ts"
 import { page } from "../Responses.ts"
-import { bearerOf, bySecret, simulatedWire, type WireEndpoints } from "../SimulatedWire.ts"
+import { bySecret, simulatedWire, type WireEndpoints } from "../SimulatedWire.ts"
 import { knownSimulator, namesBySecret } from "../SimulatorModule.ts"
 import { checkCharge, createCharge, submitOtp } from "./Collections.ts"
 import { disputeOrder, listDisputes } from "./Disputes.ts"
@@ -59,13 +59,11 @@ const paystackSimulator = (accounts: ReadonlyArray<PaystackAccount>) => {
     })
   return simulatedWire<PaystackAccount>({
     name: "paystack",
-    mount: "",
     accounts,
     errors,
     tooMany,
     routes,
     authenticate: bySecret(accounts, {
-      given: bearerOf,
       secretOf: ({ secretKey }) => secretKey,
       unknown: refuse(401, "Invalid key", "invalid_Key")
     }),

@@ -9,7 +9,7 @@ import type { SimulatedTransaction } from "../Facts.ts"
 import { decodedOr } from "../Responses.ts"
 import { type Call, refuse, refusePlainly, success } from "./Responses.ts"
 
-export const LARGEST_PAGE = 100
+const LARGEST_PAGE = 100
 
 /** Under which the account finds a reference of the wire: ours in capitals, as the gateway writes it; any other as it is. */
 export const accountReference = (wire: string): string => ownReference(wire) ?? wire
@@ -107,26 +107,30 @@ export const verifyTransfer = Effect.fnUntraced(function* (call: Call, reference
   return success("Transfer retrieved", transferWithFee(found))
 })
 
-export const Positive = Schema.String.check(Schema.isPattern(/^[1-9]\d{0,6}$/))
-export const Moment = Schema.String.check(Schema.isPattern(/^\d{4}-\d{2}-\d{2}(T[\d:.]+Z?)?$/))
+const Positive = Schema.String.check(Schema.isPattern(/^[1-9]\d{0,6}$/))
+const Moment = Schema.String.check(Schema.isPattern(/^\d{4}-\d{2}-\d{2}(T[\d:.]+Z?)?$/))
 const Filters = Schema.Struct({
   from: Schema.optionalKey(Moment),
   to: Schema.optionalKey(Moment),
   page: Schema.optionalKey(Positive),
-  perPage: Schema.optionalKey(Positive)
+  perPage: Schema.optionalKey(Positive),
+  status: Schema.optionalKey(Schema.String),
+  transaction: Schema.optionalKey(Schema.String)
+})
+
+/** The part of a list that a call asks for. */
+export const partOf = Effect.fnUntraced(function* ({ request }: Call) {
+  const wished = yield* decodedOr(Filters, Object.fromEntries(request.query), (why) => refuse(400, why))
+  const { from = "", page = "1", perPage = "50", to = "9999", ...filters } = wished
+  const isWithin = (at: number): boolean => iso(at) >= from && iso(at) <= to
+  return { ...filters, isWithin, page: Number(page), size: Math.min(Number(perPage), LARGEST_PAGE) }
 })
 
 /** GET /transaction and GET /transfer, newest first. */
 const listed = (kind: SimulatedTransaction["kind"], written: (one: SimulatedTransaction, now: number) => object) =>
   Effect.fnUntraced(function* (call: Call) {
-    const {
-      from = "",
-      page: at = "1",
-      perPage = "50",
-      to = "9999"
-    } = yield* decodedOr(Filters, Object.fromEntries(call.request.query), (why) => refuse(400, why))
-    const found = ownTransactions(call, kind).filter(({ createdAt }) => iso(createdAt) >= from && iso(createdAt) <= to)
-    const [page, size] = [Number(at), Math.min(Number(perPage), LARGEST_PAGE)]
+    const { isWithin, page, size } = yield* partOf(call)
+    const found = ownTransactions(call, kind).filter(({ createdAt }) => isWithin(createdAt))
     const { pages, rows, total } = pageOf(found, { page, size })
     const meta = { total, skipped: (page - 1) * size, perPage: size, page, pageCount: pages }
     const data = rows.map((one) => written(one, call.now))

@@ -1,10 +1,10 @@
-import { type Effect, Schema } from "effect"
+import type { Effect } from "effect"
 import type { MinorUnits } from "../../domain/Money.ts"
 import type { Wallet } from "../../providers/wave/Client.ts"
 import { CURRENCY } from "../../providers/wave/Networks.ts"
 import type { Merchant, MerchantCall } from "../Call.ts"
-import { decimalOr, decodedOr, type ErrorResponses, response, Stop } from "../Responses.ts"
-import type { SimulatedRequest, SimulatedResponse } from "../SimulatedProvider.ts"
+import { bodyOr, decimalOr, type ErrorResponses, jsonAs, response, Stop } from "../Responses.ts"
+import type { SimulatedResponse } from "../SimulatedProvider.ts"
 
 /** An account, and the wallet that a call's key opens. */
 export interface WalletMerchant extends Merchant {
@@ -13,8 +13,7 @@ export interface WalletMerchant extends Merchant {
 
 export type Call = MerchantCall<WalletMerchant>
 
-export const json = (status: number, body: unknown): SimulatedResponse =>
-  response(status, "application/json", JSON.stringify(body))
+export const json = jsonAs("application/json")
 
 /** An answer without a body. */
 export const nothing: SimulatedResponse = response(200, "application/json", "")
@@ -31,8 +30,7 @@ const invalid = (why: string): Stop =>
     })
   })
 
-export const decodeBody = <A>(schema: Schema.ConstraintDecoder<A>, { body }: SimulatedRequest): Effect.Effect<A, Stop> =>
-  decodedOr(Schema.fromJsonString(schema), body, invalid)
+export const decodeBody = bodyOr(invalid)
 
 export const amountOf = (text: string): Effect.Effect<MinorUnits, Stop> => decimalOr(text, CURRENCY, invalid("amount is invalid"))
 

@@ -4,14 +4,14 @@ import type { Wallet, WaveSettings } from "../../providers/wave/Client.ts"
 import { CURRENCY, NETWORK, type WalletCountry, walletCountries } from "../../providers/wave/Networks.ts"
 import { waveProvider } from "../../providers/wave/Settings.ts"
 import { simulatedFees } from "../Fees.ts"
-import { bearerOf, bySecret, simulatedWire, type WireEndpoints } from "../SimulatedWire.ts"
+import { bySecret, simulatedWire, type WireEndpoints } from "../SimulatedWire.ts"
 import { knownSimulator, namesBySecret } from "../SimulatorModule.ts"
 import { createSession, expireSession } from "./Collections.ts"
 import { createPayout } from "./Payouts.ts"
 import { balance } from "./Reference.ts"
 import { type Call, errors, refuse, tooMany, type WalletMerchant } from "./Responses.ts"
 import { listTransactions } from "./Statements.ts"
-import { callbackOf, one, search } from "./Transactions.ts"
+import { callbackOf, search } from "./Transactions.ts"
 
 type Account = Pick<WaveSettings, "wallets">
 
@@ -42,11 +42,9 @@ const walletIn = (country: WalletCountry, mode: Mode): Wallet => ({
 
 const routes: WireEndpoints<Call> = {
   "POST /v1/payout": { endpoint: createPayout },
-  "GET /v1/payout/*": { operation: "payout", endpoint: one("payout") },
   "GET /v1/payouts/search": { operation: "payout_search", endpoint: search("payout") },
   "POST /v1/checkout/sessions": { endpoint: createSession },
   "GET /v1/checkout/sessions/search": { operation: "session_search", endpoint: search("collection") },
-  "GET /v1/checkout/sessions/*": { operation: "session", endpoint: one("collection") },
   "POST /v1/checkout/sessions/*/expire": { operation: "expire", endpoint: expireSession },
   "GET /v1/balance": { operation: "balance", endpoint: balance },
   "GET /v1/transactions": { operation: "statement", endpoint: listTransactions }
@@ -59,13 +57,11 @@ const waveSimulator = (accounts: ReadonlyArray<Account>) => {
   )
   return simulatedWire<WalletMerchant>({
     name: "wave",
-    mount: "",
     accounts: accounts.map((account) => ({ clientId: nameOf(account) })),
     errors,
     tooMany,
     routes,
     authenticate: bySecret(merchants, {
-      given: bearerOf,
       secretOf: ({ wallet }) => wallet.apiKey,
       absent: refuse(401, "missing-auth-header", "The Authorization header is missing."),
       unknown: refuse(401, "no-matching-api-key", "There is no such API key.")

@@ -2,11 +2,11 @@ import { createHmac } from "node:crypto"
 import { Effect } from "effect"
 import { iso } from "../../domain/Instant.ts"
 import { minor, toDecimal } from "../../domain/Money.ts"
-import { byId, byReference } from "../Call.ts"
+import { byReference } from "../Call.ts"
 import { signedCallback } from "../Callbacks.ts"
 import type { PlannedCallback } from "../Endings.ts"
 import type { SimulatedTransaction } from "../Facts.ts"
-import { type Call, json, refuse } from "./Responses.ts"
+import { type Call, json } from "./Responses.ts"
 
 export const isOfWallet = ({ merchant }: Call, { detail }: SimulatedTransaction): boolean =>
   detail.country === merchant.wallet.country
@@ -15,22 +15,11 @@ export const isOfWallet = ({ merchant }: Call, { detail }: SimulatedTransaction)
 export const current = ({ context, provider }: Call, made: SimulatedTransaction): SimulatedTransaction =>
   context.account.transaction(provider, made.id) ?? made
 
-type Kind = "payout" | "collection"
-
 const written = (transaction: SimulatedTransaction): object =>
   transaction.kind === "payout" ? payoutData(transaction) : sessionData(transaction)
 
-/** GET /v1/payout/{id}, GET /v1/checkout/sessions/{id} */
-export const one = (kind: Kind) =>
-  Effect.fnUntraced(function* (call: Call, id: string) {
-    const found = byId(call, kind, id)
-    if (found === undefined || !isOfWallet(call, found))
-      return yield* refuse(404, kind === "payout" ? "not-found" : "checkout-session-not-found", "There is no such object.")
-    return json(200, written(found))
-  })
-
 /** GET /v1/payouts/search, GET /v1/checkout/sessions/search */
-export const search = (kind: Kind) => (call: Call) => {
+export const search = (kind: "payout" | "collection") => (call: Call) => {
   const reference = call.request.query.get("client_reference") ?? ""
   const result = byReference(call, kind, reference).filter((found) => isOfWallet(call, found))
   return Effect.succeed(json(200, { result: result.map(written) }))
