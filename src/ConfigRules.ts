@@ -70,6 +70,12 @@ export const oneOf = <const A>(choices: Readonly<Record<string, A>>): Rule<A> =>
   of: (value) => (Object.hasOwn(choices, value.toLowerCase()) ? choices[value.toLowerCase()] : undefined)
 })
 
+/** One of these words, written as here. */
+export const words = <const W extends string>(meaning: string, ...all: ReadonlyArray<W>): Rule<W> => ({
+  meaning,
+  of: (value) => all.find((word) => word === value)
+})
+
 export const boolean = oneOf({ true: true, false: false })
 
 const units = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const
@@ -129,6 +135,11 @@ const urlWith = (meaning: string, protocols: ReadonlyArray<string>): Rule<string
 })
 
 export const httpUrl = urlWith("an http or https address", ["http:", "https:"])
+
+export const httpsUrl: Rule<string> = {
+  meaning: "an https address",
+  of: (value) => (value.startsWith("https://") ? httpUrl.of(value) : undefined)
+}
 
 /** May hold a user and a password, also where it is no address: its text is never shown. */
 export const collectorUrl: Rule<string> = { ...httpUrl, isSecret: true }

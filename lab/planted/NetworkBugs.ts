@@ -122,7 +122,11 @@ export const networkBugs: ReadonlyArray<Bug> = [
     breaks: "a payment that failed is not the end of its session",
     test: "test/providers/wave/Translate.test.ts",
     edits: [
-      { file: "src/providers/wave/Translate.ts", text: '["open cancelled", "pending"]', instead: '["open cancelled", "failed"]' }
+      {
+        file: "src/providers/wave/Translate.ts",
+        text: 'failed: ["complete cancelled",',
+        instead: 'failed: ["complete cancelled", "open cancelled",'
+      }
     ]
   },
   {

@@ -197,8 +197,8 @@ export const wireBugs: ReadonlyArray<Bug> = [
     edits: [
       {
         file: "src/providers/paystack/Translate.ts",
-        text: '...unanswerable.map((status) => [status, "pending"] as const)',
-        instead: '...unanswerable.map((status) => [status, "failed"] as const)'
+        text: 'failed: ["failed", "timeout"],',
+        instead: 'failed: ["failed", "timeout", ...unanswerable],'
       }
     ]
   },
@@ -209,8 +209,8 @@ export const wireBugs: ReadonlyArray<Bug> = [
     edits: [
       {
         file: "src/providers/paystack/Clawbacks.ts",
-        text: '["resolved", "archived"].includes(status) ? resolutions.get(resolution) : undefined',
-        instead: '["archived"].includes(status) ? resolutions.get(resolution) : "open"'
+        text: '["resolved", "archived"].includes(status) ? resolutionState(resolution) : undefined',
+        instead: '["archived"].includes(status) ? resolutionState(resolution) : "open"'
       }
     ]
   },

@@ -76,6 +76,20 @@ export const unknownReader =
         : { note: `HTTP ${status}`, alarm: status === 401 || status === 403 ? notAdmitted : null }
     )
 
+/** Of a provider whose errors have codes: how an answer is noted, with its code where it has one. Loud is what cannot be read. */
+export const codedAnswers = (provider: string, codeOf: (response: ProviderResponse) => string | null) => {
+  const noteOf = (answered: Answered): string => {
+    const code = codeOf(answered)
+    return `HTTP ${answered.status}${code === null ? "" : `, ${code}`}`
+  }
+  const readAsUnknown: ReadAsUnknown = (response) =>
+    unknownOutcome(response, (answered, reason) => {
+      const note = noteOf(answered)
+      return { note, alarm: reason === "bad_response" ? `an answer of ${provider}'s cannot be read: ${note}` : null }
+    })
+  return { noteOf, readAsUnknown }
+}
+
 /** An answer that can be read, and does not make sense. */
 export const unreadable = (why: string, status: string): FactWithAlarm<Unknown> => ({
   fact: { _tag: "Unknown", reason: "bad_response", note: why },

@@ -4,7 +4,7 @@ import { type Currency, isCurrency } from "../domain/Currency.ts"
 import type { ProviderError } from "../domain/errors/Retriable.ts"
 import type { ClawbackQuery, ListClawbacks, ListedClawback } from "../services/ports/ProviderClawbacks.ts"
 import type { Connection } from "./Connection.ts"
-import { type AmountFormat, majorUnits, sumOf } from "./ProviderStatus.ts"
+import { type AmountFormat, majorUnits, meaningBy, sumOf } from "./ProviderStatus.ts"
 import { readableRows } from "./Rows.ts"
 import { instantIn } from "./Statements.ts"
 
@@ -56,6 +56,10 @@ interface WrittenClawback extends Pick<Clawback, "by" | "id"> {
   readonly reason?: Written
   readonly answerBy?: Written
 }
+
+/** A provider's words for the state of a clawback. */
+export const clawbackStates = (words: Parameters<typeof meaningBy<Clawback["state"]>>[1]) =>
+  meaningBy<Clawback["state"]>(["open", "taken", "kept"], words)
 
 const LONGEST_REASON = 80
 

@@ -39,13 +39,14 @@ export interface Connection extends Identity {
 /** The operations of a provider over one account; one that it does not have is absent. */
 export type Operations = Omit<Adapter, "name" | "mode" | "guarantees" | "moneyHeldMs">
 
-/** Opens one account in one mode. Its connections close with the scope. */
+/** Opens one account in one mode, as its provider's `open` says. Its connections close with the scope. */
 export const adapterOf = <Account>(
   { accountPerCountry = false, name }: Identity,
   guarantees: ProviderGuarantees,
-  operations: (account: Account, transport: Transport) => Effect.Effect<Operations, never, Scope.Scope>
-) =>
-  Effect.fn(name)(function* (account: Account, mode: Mode): Effect.fn.Return<Adapter, never, Scope.Scope> {
+  open: (account: Account, transport: Transport) => Effect.fn.Return<Operations, never, Scope.Scope>
+) => {
+  const operations = Effect.fnUntraced(open)
+  return Effect.fn(name)(function* (account: Account, mode: Mode): Effect.fn.Return<Adapter, never, Scope.Scope> {
     const transport = remembering(yield* RecentCalls, { provider: name, mode }, yield* openTransport(name))
     const [of, buckets] = [yield* PaceOf, yield* PaceBuckets]
     if (of === null || buckets === null) return { name, mode, guarantees, ...(yield* operations(account, transport)) }
@@ -54,6 +55,7 @@ export const adapterOf = <Account>(
     const moneyHeldMs = (country: string | null) => inPace.heldMs(accountPerCountry ? (country ?? "") : "")
     return { name, mode, guarantees, moneyHeldMs, ...(yield* operations(account, inPace)) }
   })
+}
 
 /** The same calls; what became of each is kept for the console. */
 const remembering = (

@@ -1,14 +1,24 @@
-import { Effect } from "effect"
+import { Effect, Redacted } from "effect"
 import type { Corridor } from "../domain/Corridor.ts"
 import type { Currency } from "../domain/Currency.ts"
+import type { ProviderError } from "../domain/errors/Retriable.ts"
 import type { Destination, MomoParty } from "../domain/Party.ts"
-import type { Statement } from "../domain/ReconciliationDifference.ts"
-import type { Provider, StatusOutcome, StatusQuery } from "../services/ports/Provider.ts"
+import type {
+  MobileHolder,
+  PayoutOperations,
+  PayoutQuote,
+  Provider,
+  StatusOutcome,
+  StatusQuery
+} from "../services/ports/Provider.ts"
+import type { Balance, PayableCountry } from "../services/ports/ProviderReads.ts"
 import { alarmLogger, type FactWithAlarm, unreadable } from "./AnswerParsing.ts"
 import { type Client, deadlineAfter } from "./Client.ts"
 import { type Connection, connectionTo, type Identity } from "./Connection.ts"
+import type { ContractFees } from "./ContractFees.ts"
+import { countryQuote, quotingBy } from "./Quotes.ts"
 import { misroutedTo, type Refused } from "./Refusals.ts"
-import { type ListReader, statementOf } from "./Statements.ts"
+import { type ListReader, statementOf, together } from "./Statements.ts"
 import type { Transport } from "./Transport.ts"
 
 /** Our account in one country, where a provider's keys and wallets end at the border. No two of them are of one country. */
@@ -17,32 +27,43 @@ export interface CountryAccount {
   readonly currency: Currency
 }
 
+/** The same with calls of its own. */
 export interface Branch<Account extends CountryAccount> {
   readonly account: Account
   readonly connection: Connection
 }
 
-interface Opening<Account> {
+interface Opening<Account, Opened> {
+  readonly accounts: ReadonlyArray<Account>
   /** Of a provider with one network. */
   readonly network: string
-  readonly open: (account: Account, transport: Transport) => Client
+  readonly open: (account: Account, transport: Transport) => Effect.Effect<Opened>
+  readonly transport: Transport
   readonly timeoutMs: number
 }
 
 type Look = (order: StatusQuery, until: number) => Effect.Effect<FactWithAlarm<StatusOutcome>>
 
+/** Less than a payout waits for it: a question that hangs is one that failed, and a circuit that opens spares the next payouts the wait. */
+const HOLDER_WITHIN_MS = 2_500
+
 /** The countries of an account, each with calls of its own, and the way of an order or a question to its country. */
-export const branchesOf = <Account extends CountryAccount>(
-  identity: Identity,
-  accounts: ReadonlyArray<Account>,
-  transport: Transport,
-  { network, open, timeoutMs }: Opening<Account>
-) => {
-  const all = accounts.map((account): Branch<Account> => {
+export const openBranches = Effect.fnUntraced(function* <
+  Account extends CountryAccount,
+  Opened extends Account & { readonly client: Client }
+>(identity: Identity, { accounts, network, open, timeoutMs, transport }: Opening<Account, Opened>) {
+  const all = yield* Effect.forEach(accounts, (account) => {
     const own: Transport = { call: (call) => transport.call({ ...call, account: account.country }) }
-    return { account, connection: connectionTo(identity, open(account, own), timeoutMs) }
+    return Effect.map(
+      open(account, own),
+      (opened): Branch<Opened> => ({
+        account: opened,
+        connection: connectionTo(identity, opened.client, timeoutMs)
+      })
+    )
   })
   const at = (country: string | undefined) => all.find(({ account }) => account.country === country)
+  const holderDeadline = deadlineAfter(Math.min(timeoutMs, HOLDER_WITHIN_MS))
 
   const misfit = ({ country, currency }: Corridor, party: MomoParty): string | undefined => {
     const account = at(country)?.account
@@ -55,7 +76,7 @@ export const branchesOf = <Account extends CountryAccount>(
   const placing = <A>(
     corridor: Corridor,
     party: Destination,
-    place: (branch: Branch<Account>, party: MomoParty) => Effect.Effect<A>
+    place: (branch: Branch<Opened>, party: MomoParty) => Effect.Effect<A>
   ): Effect.Effect<A | FactWithAlarm<Refused>> => {
     const branch = at(corridor.country)
     const why = party._tag === "momo" ? misfit(corridor, party) : "another method"
@@ -66,35 +87,66 @@ export const branchesOf = <Account extends CountryAccount>(
 
   /** Asks in the payment's country: to the others it is not known. */
   const looking =
-    (look: (branch: Branch<Account>) => Look): Look =>
+    (look: (branch: Branch<Opened>) => Look): Look =>
     (order, until) => {
       const branch = at(order.country)
       const alarm = `a transaction at ${identity.title} is in a country in which there is no account`
       return branch === undefined ? Effect.succeed(unreadable(alarm, order.country ?? "")) : look(branch)(order, until)
     }
 
+  /** Whose a number is, asked in its country. Of another network's nothing is said. */
+  const holder = (
+    ask: (branch: Branch<Opened>, msisdn: MomoParty["msisdn"], until: number) => Effect.Effect<MobileHolder, ProviderError>
+  ): NonNullable<PayoutOperations["holder"]> =>
+    Effect.fn(`${identity.name}.holder`)(function* (recipient) {
+      const branch = at(recipient.country)
+      if (branch === undefined || recipient.network !== network) return unnamed
+      return yield* ask(branch, recipient.msisdn, yield* holderDeadline)
+    })
+
   return {
     all,
     placing,
     looking,
-    /** The movements in all countries on a UTC day. */
-    statement: (list: ListReader): NonNullable<Provider["statement"]> => {
-      const ofCountries = all.map(({ connection }) => statementOf(connection, list))
+    holder,
+    /** The contract's price. `always` is what holds of each of them. */
+    quote: (fees: ContractFees, always: Pick<PayoutQuote, "feeReturns"> = {}): PayoutOperations["quote"] =>
+      quotingBy((order, now) => {
+        const quote = countryQuote({ accounts, network }, order, fees, now)
+        return "_tag" in quote ? quote : { ...quote, ...always }
+      }),
+    /** The movements in these countries on a UTC day. */
+    statement: (list: ListReader, among = all): NonNullable<Provider["statement"]> => {
+      const ofCountries = among.map(({ connection }) => statementOf(connection, list))
       return (day) =>
         Effect.map(
           Effect.forEach(ofCountries, (read) => read(day)),
           together
         )
     },
+    countries: (names: (country: Opened["country"]) => Pick<PayableCountry, "name" | "phonePrefix">) =>
+      Effect.succeed(
+        all.map(({ account: { country } }): PayableCountry => {
+          const { name, phonePrefix } = names(country)
+          return { country, name, phonePrefix, methods: ["momo"] }
+        })
+      ),
+    balances: (of: (branch: Branch<Opened>) => Effect.Effect<ReadonlyArray<Balance>, ProviderError>) =>
+      Effect.forEach(all, of, { concurrency: "unbounded" }).pipe(
+        Effect.map((held) => held.flat()),
+        Effect.withSpan(`${identity.name}.balances`)
+      ),
     reaches: (party: Pick<MomoParty, "country" | "network">) => party.network === network && at(party.country) !== undefined,
     logAlarm: alarmLogger(identity.name),
     deadline: deadlineAfter(timeoutMs)
   }
-}
-
-const together = (all: ReadonlyArray<Statement>): Statement => ({
-  lines: all.flatMap(({ lines }) => lines),
-  unreadable: all.flatMap(({ unreadable }) => unreadable),
-  unsteady: all.flatMap(({ unsteady }) => unsteady),
-  ...(all.some(({ isPart }) => isPart) && { isPart: true as const })
 })
+
+/** The holder is not named. */
+export const unnamed: MobileHolder = { name: null }
+
+/** By the parts of a name that are there. */
+export const holderNamed = (...parts: ReadonlyArray<string | null | undefined>): MobileHolder => {
+  const name = parts.filter((part) => part).join(" ")
+  return /\p{L}/u.test(name) ? { name: Redacted.make(name) } : unnamed
+}

@@ -19,6 +19,12 @@ export interface FeePlace {
 /** Where a provider's contract has to price payments; those whose fees its answers give are absent. */
 export type PricedPlaces = { readonly [D in Direction]?: ReadonlyArray<FeePlace> }
 
+/** Of a provider with one network of mobile money, whose answers name no fee. */
+export const pricedNetwork = (network: string, places: ReadonlyArray<Pick<FeePlace, "country" | "currency">>): PricedPlaces => {
+  const priced = places.map(({ country, currency }): FeePlace => ({ country, currency, method: "momo", networks: [network] }))
+  return { payout: priced, collection: priced }
+}
+
 export interface ProviderContract {
   readonly places: PricedPlaces
   readonly fees: ContractFees

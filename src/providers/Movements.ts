@@ -2,7 +2,10 @@ import { Clock, Effect, Option, type Schema } from "effect"
 import { CallKind } from "../runtime/CallTurn.ts"
 import type {
   ChargeOrder,
+  ChargeOutcome,
+  ExchangeOperations,
   ExchangeOrder,
+  ExchangeOutcome,
   PayoutOrder,
   PayoutOutcome,
   StatusOutcome,
@@ -41,11 +44,10 @@ interface Movement<Order, F> {
   readonly look: (order: StatusQuery, until: number) => Effect.Effect<FactWithAlarm<StatusOutcome>>
 }
 
+type Account = Pick<Connection, "deadline" | "logAlarm">
+
 /** How payouts, collections and exchanges are made and polled at every provider. A lookup after the call has a deadline of its own. */
-export const movements = <Order extends Ordered, F>(
-  { deadline, logAlarm }: Pick<Connection, "deadline" | "logAlarm">,
-  { look, place }: Movement<Order, F>
-) => ({
+const movements = <Order extends Ordered, F>({ deadline, logAlarm }: Account, { look, place }: Movement<Order, F>) => ({
   place: Effect.fnUntraced(
     function* (order: Order): Effect.fn.Return<F> {
       const placed = yield* place(order)
@@ -62,6 +64,24 @@ export const movements = <Order extends Ordered, F>(
     Effect.provideService(CallKind, "status")
   )
 })
+
+export const payoutsBy = (account: Account, movement: Movement<PayoutOrder, PayoutOutcome>) => {
+  const { fetchStatus, place: send } = movements(account, movement)
+  return { send, fetchStatus }
+}
+
+export const chargesBy = (account: Account, movement: Movement<ChargeOrder, ChargeOutcome>) => {
+  const { fetchStatus, place: charge } = movements(account, movement)
+  return { charge, fetchStatus }
+}
+
+export const exchangesBy = (
+  account: Account,
+  movement: Movement<Parameters<ExchangeOperations["execute"]>[0], ExchangeOutcome>
+) => {
+  const { fetchStatus, place: execute } = movements(account, movement)
+  return { execute, fetchStatus }
+}
 
 /** The query for what an order may have made. */
 const queryOf = (order: Ordered): Effect.Effect<StatusQuery> =>

@@ -1,5 +1,5 @@
 import { Redacted } from "effect"
-import { type Rule } from "../ConfigRules.ts"
+import type { Rule } from "../ConfigRules.ts"
 import type { ChargeOrder } from "../services/ports/Provider.ts"
 
 // Some providers want every payer's e-mail address, and the gateway need not know one.

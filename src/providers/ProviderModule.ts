@@ -43,6 +43,11 @@ export interface AccountReader extends Reach {
   readonly shared: <A>(part: string, rule: Rule<A>) => A | null
 }
 
+/** The settings that an account cannot do without; null where one of them is. */
+export const whole = <Parts extends object>(parts: Parts) => (isWhole(parts) ? parts : null)
+const isWhole = <Parts extends object>(parts: Parts): parts is Parts & { readonly [P in keyof Parts]: NonNullable<Parts[P]> } =>
+  Object.values(parts).every((part: unknown) => part !== null)
+
 /** The names of a provider's settings. */
 interface SettingNames {
   /** As corridor rows and the addresses of callbacks spell it; in capitals the beginning of its settings. */

@@ -1,5 +1,5 @@
 import { Redacted, Result } from "effect"
-import type { Reported } from "../domain/CallbackReport.ts"
+import { Reported } from "../domain/CallbackReport.ts"
 import { type Currency, isCurrency } from "../domain/Currency.ts"
 import type { Fact } from "../domain/Fact.ts"
 import { fromDecimal, fromDecimalDown, fromDecimalUp, type MinorUnits, ZERO } from "../domain/Money.ts"
@@ -45,6 +45,17 @@ export interface Shown {
   /** Whether the provider names another number or account than this record's. */
   readonly isOfAnother?: boolean
 }
+
+type Words<Meaning extends string> = { readonly [M in Meaning]?: ReadonlyArray<string> }
+
+/** The words of a provider by what they mean. One that is not among them means nothing. */
+export const meaningBy = <Meaning extends string>(meanings: ReadonlyArray<Meaning>, words: Words<Meaning>) => {
+  const table = new Map(meanings.flatMap((meaning) => (words[meaning] ?? []).map((word) => [word, meaning] as const)))
+  return (word: string | null | undefined): Meaning | undefined => table.get(word ?? "")
+}
+
+/** A provider's whole vocabulary for its movements. A word that is not in it is not understood, and never a failure. */
+export const vocabulary = (words: Words<Reported>) => meaningBy(Reported.literals, words)
 
 /**
  * Written as people do: with blanks, a plus, leading zeros, or masked, at its beginning or in its middle: only what stands behind the mask

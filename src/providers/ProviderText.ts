@@ -1,3 +1,5 @@
+import { Redacted } from "effect"
+import { type Destination, nameOf } from "../domain/Party.ts"
 import { withoutUnseen } from "../domain/VisibleText.ts"
 
 // A person's text, for a provider. No payment is refused or lost for a note: the provider gets the part that it takes.
@@ -35,6 +37,15 @@ export const providerText = (rule: TextRule, text: string): string | undefined =
 /** A note to a person, or our reference where there is none, or nothing of it is left. */
 export const noteText = (rule: TextRule, narration: string | null, reference: string): string =>
   (narration === null ? undefined : providerText(rule, narration)) ?? reference
+
+/** A recipient's name, or where none is given words that cannot be mistaken for one. */
+export const recipientName = (rule: TextRule, destination: Destination): string => {
+  const name = nameOf(destination)
+  return (name === null ? undefined : providerText(rule, Redacted.value(name))) ?? "Payment Recipient"
+}
+
+/** With the country's prefix, and without the plus sign. */
+export const digitsOf = (msisdn: Redacted.Redacted): string => Redacted.value(msisdn).replace(/\D/g, "")
 
 const isTaken = ({ everyScript, punctuation }: TextRule, character: string): boolean =>
   (everyScript ? /[\p{L}\p{M}\p{N}]/u : /[A-Za-z0-9]/).test(character) || punctuation.includes(character)

@@ -20,7 +20,6 @@ const paddings = {
   "oaep-sha256": { padding: constants.RSA_PKCS1_OAEP_PADDING, oaepHash: "sha256" }
 } as const
 export type Padding = keyof typeof paddings
-export const isPadding = (text: string): text is Padding => Object.hasOwn(paddings, text)
 
 /** In base64, and another text each time. */
 export const encryptedUnder = (key: KeyObject, padding: Padding, text: string): string =>

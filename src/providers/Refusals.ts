@@ -48,6 +48,10 @@ export const unknownRecipient = refusalOf("party", "invalid_destination", "The p
 /** Declined, no balance, no answer: nothing that code may rely on tells them apart. */
 export const notPaid = refusalOf("other", "unknown", "The payment was not made; the provider does not say why.")
 
+/** The row of a code; a code that is no row, `toString` among them, has none. */
+export const rowOf = <Row>(table: Readonly<Record<string, Row>>, code: string): Row | undefined =>
+  Object.hasOwn(table, code) ? table[code] : undefined
+
 export const refusedBy = (
   { alarm, code, kind, message }: ProviderRefusal,
   providerReference: string | null,

@@ -196,21 +196,24 @@ export const statementOf = (connection: Connection, ...lists: ReadonlyArray<List
   Effect.fn(`${connection.name}.statement`)(function* (day) {
     const start = DateTime.toEpochMillis(DateTime.makeUnsafe(`${day}T00:00:00Z`))
     const days: Days = { day, before: dayOf(start - DAY_MS), after: dayOf(start + DAY_MS) }
-    const read = yield* Effect.forEach(lists, (list) => list(connection, days))
+    const read = together(yield* Effect.forEach(lists, (list) => list(connection, days)))
     const ofDay = ({ at }: { readonly at: Instant | null }) => at === null || (at >= start && at < start + DAY_MS)
-    const unreadable = read.flatMap((one) => one.unreadable).filter(ofDay)
+    const unreadable = read.unreadable.filter(ofDay)
     yield* tellUnread(
       connection.name,
       "statement",
       unreadable.map(({ place, word }) => `${place}: ${word}`)
     )
-    return {
-      lines: read.flatMap((one) => one.lines).filter(ofDay),
-      unreadable,
-      unsteady: read.flatMap((one) => one.unsteady).filter(ofDay),
-      ...(read.some(({ isPart }) => isPart) && { isPart: true as const })
-    }
+    return { ...read, lines: read.lines.filter(ofDay), unreadable, unsteady: read.unsteady.filter(ofDay) }
   })
+
+/** Several statements as one. */
+export const together = (all: ReadonlyArray<Statement>): Statement => ({
+  lines: all.flatMap(({ lines }) => lines),
+  unreadable: all.flatMap(({ unreadable }) => unreadable),
+  unsteady: all.flatMap(({ unsteady }) => unsteady),
+  ...(all.some(({ isPart }) => isPart) && { isPart: true as const })
+})
 
 const dayOf = (at: Instant): string => iso(at).slice(0, "2026-01-31".length)
 

@@ -4,6 +4,7 @@ import { decoded, isAnswered, logAlarm } from "./AnswerParsing.ts"
 import { type Call, type Client, calling, timeLeft } from "./Client.ts"
 import { MemoryOf, type SharedMemory } from "./SharedMemory.ts"
 import type { ProviderCall, ProviderResponse, Transport } from "./Transport.ts"
+import { Text } from "./WireNumber.ts"
 
 class NoToken extends Data.TaggedError("NoToken")<{ readonly note: string; readonly away?: TurnedAway | null }> {}
 
@@ -15,7 +16,13 @@ export interface Token {
 /** How a provider gives tokens out and takes them. */
 interface TokenAccount<A> {
   readonly baseUrl: string
-  readonly request: Omit<ProviderCall, "operation" | "body"> & { readonly body?: string }
+  /** For the token alone. */
+  readonly timeoutMs: number
+  readonly request: Pick<ProviderCall, "method" | "headers"> & {
+    /** From the base URL on. */
+    readonly path: string
+    readonly body?: string
+  }
   readonly schema: Schema.ConstraintDecoder<A>
   readonly tokenIn: (answer: A) => Token
   /** Statuses that refuse the gateway's own credentials, and what is logged then. */
@@ -52,7 +59,7 @@ export const tokenClient = Effect.fn("tokenClient")(function* <A>(account: Token
           memory: yield* MemoryOf,
           name: shared,
           isEnded: (text) => text === ended,
-          leaseMs: account.request.timeoutMs + LEASE_MARGIN_MS
+          leaseMs: account.timeoutMs + LEASE_MARGIN_MS
         })
   // Callers that need a token at the same time wait for one request, and a refused one is not remembered.
   const tokens = yield* Cache.makeWith<"token", Token, NoToken>(() => next, {
@@ -99,11 +106,12 @@ export const tokenClient = Effect.fn("tokenClient")(function* <A>(account: Token
 const isUnauthorized = (response: ProviderResponse): boolean => isAnswered(response, 401)
 
 const fetchToken = Effect.fnUntraced(function* <A>(
-  { alarm, refusing, request, schema, tokenIn }: TokenAccount<A>,
+  { alarm, baseUrl, refusing, request: { path, ...request }, schema, timeoutMs, tokenIn }: TokenAccount<A>,
   transport: Transport
 ) {
   // Every call that needs the token waits for it: its request knows nothing of the call that began it.
-  const { away, exit } = yield* withTurn(transport.call({ body: null, ...request, operation: "token" }), true)
+  const url = baseUrl.replace(/\/+$/, "") + path
+  const { away, exit } = yield* withTurn(transport.call({ body: null, ...request, url, timeoutMs, operation: "token" }), true)
   const response = yield* exit
   if (response._tag !== "Answered") return yield* new NoToken({ note: `no token: ${response.note}`, away })
   const { status } = response
@@ -115,8 +123,22 @@ const fetchToken = Effect.fnUntraced(function* <A>(
 
 const LONGEST_LIFE_MS = 3_600_000
 
-/** Of an answer's `expires_in`, however long it says, without what a call needs on its way. */
-export const lifeOf = (seconds: string, marginMs: number): number => {
+/** As OAuth writes them. */
+const OAuthToken = Schema.Struct({ access_token: Schema.NonEmptyString, expires_in: Text })
+
+/** Tokens of OAuth's form. Each is used for `marginMs` less than it lives, so that none runs out on the way. */
+export const oauth = (marginMs: number) => ({
+  schema: OAuthToken,
+  tokenIn: ({ access_token: text, expires_in }: typeof OAuthToken.Type) => ({ text, lifeMs: lifeOf(expires_in, marginMs) }),
+  refusing: [400, 401, 403]
+})
+
+/** As `Authorization` has them. */
+export const basicCredentials = (user: string, password: Redacted.Redacted): string =>
+  `Basic ${Buffer.from(`${user}:${Redacted.value(password)}`).toString("base64")}`
+
+/** However long an answer says that it lives. */
+const lifeOf = (seconds: string, marginMs: number): number => {
   const lifeMs = /^\d{1,9}$/.test(seconds) ? Number(seconds) * 1000 : 0
   return Math.max(0, Math.min(lifeMs, LONGEST_LIFE_MS) - marginMs)
 }

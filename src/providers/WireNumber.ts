@@ -3,6 +3,9 @@ import { type Currency, exponents } from "../domain/Currency.ts"
 import { RawJson } from "../domain/Json.ts"
 import { type MinorUnits, toDecimal } from "../domain/Money.ts"
 
+/** A member that need not be there, and may be null. */
+export const nullable = <S extends Schema.Constraint>(schema: S) => Schema.optionalKey(Schema.NullOr(schema))
+
 const StringOrNumber = Schema.Union([Schema.String, Schema.Finite])
 
 // Nothing that no identifier has: a control character could not even be stored.

@@ -2,7 +2,7 @@ import { expect, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { describe } from "vitest"
 import { alarmLogger, type FactWithAlarm, withoutAlarm } from "../../src/providers/AnswerParsing.ts"
-import { type MoneyCallAnswer, movements, onceNotFound } from "../../src/providers/Movements.ts"
+import { type MoneyCallAnswer, onceNotFound, payoutsBy } from "../../src/providers/Movements.ts"
 import { accountRefused, poolShort, refusedBy, refusedUnsaid } from "../../src/providers/Refusals.ts"
 import type { PayoutOutcome, StatusOutcome } from "../../src/services/ports/Provider.ts"
 import { momo, orderOn } from "./contract/Orders.ts"
@@ -38,7 +38,7 @@ const notAdmitted = onceNotFound(refusedBy(accountRefused("our key is refused"),
 /** What a payout comes to, and how often it was sent and looked up. */
 const paid = Effect.fnUntraced(function* (placed: MoneyCallAnswer<PayoutOutcome>, looked: FactWithAlarm<StatusOutcome>) {
   const calls = { sent: 0, looked: 0 }
-  const { place } = movements(
+  const { send } = payoutsBy(
     { deadline: Effect.succeed(0), logAlarm: alarmLogger("acme") },
     {
       place: () =>
@@ -53,7 +53,7 @@ const paid = Effect.fnUntraced(function* (placed: MoneyCallAnswer<PayoutOutcome>
         })
     }
   )
-  const { _tag } = yield* place(order)
+  const { _tag } = yield* send(order)
   return { fact: _tag, ...calls }
 })
 

@@ -1,9 +1,9 @@
 import { Redacted } from "effect"
 import { describe, expect, it } from "vitest"
 import { unquotable } from "../../src/providers/flutterwave/Quote.ts"
-import { marketOf } from "../../src/providers/mtn/Networks.ts"
-import { quoteBy } from "../../src/providers/mtn/Quote.ts"
+import { marketOf, NETWORK } from "../../src/providers/mtn/Networks.ts"
 import { quoteOf } from "../../src/providers/pawapay/Quote.ts"
+import { countryQuote } from "../../src/providers/Quotes.ts"
 import { simulatedPayoutFees } from "../../src/simulator/Fees.ts"
 import { momo, quoteOrder, wallet } from "./contract/Orders.ts"
 
@@ -13,7 +13,7 @@ const moov = quoteOrder(momo("CI", "XOF", "MOOV", "22507000"), "1234")
 
 describe("a provider does not price a payout to a network that it does not reach, so that the next one is asked", () => {
   const cases = [
-    ["MTN", quoteBy({ fees: simulatedPayoutFees }, [marketOf("UG")], airtelUganda, 0)],
+    ["MTN", countryQuote({ accounts: [marketOf("UG")], network: NETWORK }, airtelUganda, simulatedPayoutFees, 0)],
     ["pawaPay", quoteOf(moov, simulatedPayoutFees, 0)],
     ["Flutterwave", unquotable(airtelKenya)]
   ] as const

@@ -49,6 +49,11 @@ export const providerImports: ReadonlyArray<ImportRow> = [
     files: ["domain/", "runtime/RecentCalls.ts", "services/ports/Provider", "providers/"],
     packages: [core]
   },
+  {
+    from: /^providers\/CountryBranches\.ts$/,
+    files: ["domain/", "services/ports/Provider", "providers/"],
+    packages: [core]
+  },
   { from: /^providers\/CountryList\.ts$/, files: ["ConfigRules.ts"], packages: [core] },
   { from: /^providers\/PayerEmail\.ts$/, files: ["services/ports/Provider.ts", "ConfigRules.ts"], packages: [core] },
   { from: /^providers\/ContractFees\.ts$/, files: ["domain/", "services/ports/Provider.ts", "ConfigRules.ts"], packages: [core] },

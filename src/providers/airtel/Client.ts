@@ -6,13 +6,13 @@ import { decoded } from "../AnswerParsing.ts"
 import type { Call, Client } from "../Client.ts"
 import type { ContractFees } from "../ContractFees.ts"
 import { encryptedUnder, type Padding, publicKeyIn } from "../PublicKeys.ts"
-import { lifeOf, tokenClient } from "../Tokens.ts"
+import { oauth, tokenClient } from "../Tokens.ts"
 import type { ProviderResponse, Transport } from "../Transport.ts"
 import type { Market, MarketCountry } from "./Networks.ts"
 import { isTokenRefused, says } from "./Refusals.ts"
 import { refusedPin } from "./RefusedPin.ts"
 import { showsTransaction } from "./Translate.ts"
-import { type Dialect, KEYS_PATH, KeyAnswer, TOKEN_PATH, TokenAnswer } from "./Wire.ts"
+import { type Dialect, KEYS_PATH, KeyAnswer, TOKEN_PATH } from "./Wire.ts"
 
 /** Our application in one country: hosts, products, versions and keys end at the border. */
 export interface CountryAccount extends Market, Dialect {
@@ -59,69 +59,68 @@ const Sendings = Context.Reference<{ count: number } | null>("gateway/providers/
 /** The one operation whose calls carry the PIN. */
 const PAYOUT: PaymentKind = "payout"
 const MONEY: ReadonlyArray<string> = [PAYOUT, "collection"] satisfies ReadonlyArray<PaymentKind>
-/** Of 180 s; before a token's end, so that none runs out on the way. */
+/** Of 180 s. */
 const TOKEN_MARGIN_MS = 30_000
 /** With the key at hand, and once more with a new one: what is refused for its signature moved nothing. */
 const SIGNED_AT_MOST = 2
 
-export const openApplication = Effect.fnUntraced(function* (account: CountryAccount, timeoutMs: number, transport: Transport) {
-  const { baseUrl, clientId, clientSecret, country, currency, isSigned } = account
-  const headers = { accept: "*/*", "content-type": "application/json" }
-  const pin = yield* refusedPin(account)
-  const client = yield* tokenClient(
-    {
-      baseUrl,
-      request: {
-        method: "POST",
-        url: baseUrl.replace(/\/+$/, "") + TOKEN_PATH,
-        headers,
-        body: json({ client_id: clientId, client_secret: Redacted.value(clientSecret), grant_type: "client_credentials" }),
-        timeoutMs
+export const openApplication = (timeoutMs: number) =>
+  Effect.fnUntraced(function* (account: CountryAccount, transport: Transport) {
+    const { baseUrl, clientId, clientSecret, country, currency, isSigned } = account
+    const headers = { accept: "*/*", "content-type": "application/json" }
+    const pin = yield* refusedPin(account)
+    const client = yield* tokenClient(
+      {
+        baseUrl,
+        timeoutMs,
+        request: {
+          method: "POST",
+          path: TOKEN_PATH,
+          headers,
+          body: json({ client_id: clientId, client_secret: Redacted.value(clientSecret), grant_type: "client_credentials" })
+        },
+        ...oauth(TOKEN_MARGIN_MS),
+        alarm: "Airtel refuses the gateway's own credentials, or its address",
+        headers: { ...headers, "x-country": country, "x-currency": currency },
+        endsToken: (response) => isTokenRefused(response) && !showsTransaction(response)
       },
-      schema: TokenAnswer,
-      tokenIn: ({ access_token: text, expires_in }) => ({ text, lifeMs: lifeOf(expires_in, TOKEN_MARGIN_MS) }),
-      refusing: [400, 401, 403],
-      alarm: "Airtel refuses the gateway's own credentials, or its address",
-      headers: { ...headers, "x-country": country, "x-currency": currency },
-      endsToken: (response) => isTokenRefused(response) && !showsTransaction(response)
-    },
-    {
-      call: Effect.fnUntraced(function* (call) {
-        const sendings = yield* Sendings
-        if (sendings !== null && MONEY.includes(call.operation)) sendings.count += 1
-        return yield* transport.call({ ...call, account: country, ...(call.operation === PAYOUT && { heldBack: pin.heldBack }) })
-      })
-    }
-  )
-  let kept: KeyObject | undefined
-  const signed: Sender = Effect.fnUntraced(function* ({ body, ...call }, until) {
-    const text = json(body)
-    let refused: ProviderResponse | undefined
-    for (let times = 1; ; times++) {
-      const key = kept ?? (yield* keyBy(client, until))
-      if (key === undefined) return refused ?? { _tag: "NotSent", note: "no key to sign with" }
-      kept = key
-      const signature = signatureOf(text, key, randomBytes(AES_KEY_BYTES), randomBytes(IV_BYTES))
-      const response = yield* client({ ...call, body: new RawJson(text), headers: signature }, until)
-      // The call before it has left, and its answer stands.
-      if (response._tag === "NotSent") return refused ?? response
-      if (!says("signature", response) || showsTransaction(response) || times >= SIGNED_AT_MOST) return response
-      refused = response
-      if (kept === key) kept = undefined
-    }
-  })
-  const post: Sender = isSigned ? signed : client
-  return {
-    ...account,
-    client,
-    post: Effect.fnUntraced(function* (call, until) {
-      const sendings = { count: 0 }
-      const response = yield* Effect.provideService(post(call, until), Sendings, sendings)
-      if (call.operation === PAYOUT && says("pin", response)) yield* pin.note
-      return { response, isRepeated: sendings.count > 1 }
+      {
+        call: Effect.fnUntraced(function* (call) {
+          const sendings = yield* Sendings
+          if (sendings !== null && MONEY.includes(call.operation)) sendings.count += 1
+          return yield* transport.call({ ...call, ...(call.operation === PAYOUT && { heldBack: pin.heldBack }) })
+        })
+      }
+    )
+    let kept: KeyObject | undefined
+    const signed: Sender = Effect.fnUntraced(function* ({ body, ...call }, until) {
+      const text = json(body)
+      let refused: ProviderResponse | undefined
+      for (let times = 1; ; times++) {
+        const key = kept ?? (yield* keyBy(client, until))
+        if (key === undefined) return refused ?? { _tag: "NotSent", note: "no key to sign with" }
+        kept = key
+        const signature = signatureOf(text, key, randomBytes(AES_KEY_BYTES), randomBytes(IV_BYTES))
+        const response = yield* client({ ...call, body: new RawJson(text), headers: signature }, until)
+        // The call before it has left, and its answer stands.
+        if (response._tag === "NotSent") return refused ?? response
+        if (!says("signature", response) || showsTransaction(response) || times >= SIGNED_AT_MOST) return response
+        refused = response
+        if (kept === key) kept = undefined
+      }
     })
-  } satisfies Application
-})
+    const post: Sender = isSigned ? signed : client
+    return {
+      ...account,
+      client,
+      post: Effect.fnUntraced(function* (call, until) {
+        const sendings = { count: 0 }
+        const response = yield* Effect.provideService(post(call, until), Sendings, sendings)
+        if (call.operation === PAYOUT && says("pin", response)) yield* pin.note
+        return { response, isRepeated: sendings.count > 1 }
+      })
+    } satisfies Application
+  })
 
 /** The public key of the application; undefined where it is not given. */
 const keyBy = Effect.fnUntraced(function* (client: Client, until: number) {

@@ -1,6 +1,6 @@
 import { Schema } from "effect"
 import type { Currency } from "../../domain/Currency.ts"
-import type { FeePlace, PricedPlaces } from "../FeeSchedule.ts"
+import { pricedNetwork } from "../FeeSchedule.ts"
 
 /** As corridor rows spell it. */
 export const NETWORK = "AIRTEL"
@@ -33,9 +33,8 @@ export const places: Readonly<Record<MarketCountry, Country>> = {
 /** The same interface is there, and switched off: the gateway has no corridor in them, or not their currency (README.md). */
 export const unserved: ReadonlyArray<string> = ["NG", "MW", "MG", "CD", "CG", "TD", "GA", "NE", "SC"]
 
-const feePlaces = marketCountries.map(
-  (country): FeePlace => ({ country, currency: places[country].currency, method: "momo", networks: [NETWORK] })
-)
-
 /** Airtel's answers name no fee. */
-export const pricedPlaces: PricedPlaces = { payout: feePlaces, collection: feePlaces }
+export const pricedPlaces = pricedNetwork(
+  NETWORK,
+  marketCountries.map((country) => ({ country, currency: places[country].currency }))
+)

@@ -1,4 +1,4 @@
-import { errorIn, unknownOutcome } from "../AnswerParsing.ts"
+import { codedAnswers, errorIn } from "../AnswerParsing.ts"
 import type { Identity } from "../Connection.ts"
 import {
   accountRefused,
@@ -6,22 +6,18 @@ import {
   poolShort,
   refusalOf,
   refusedUnsaid,
+  rowOf,
   undelivered,
   unknownRecipient
 } from "../Refusals.ts"
 import type { ProviderResponse } from "../Transport.ts"
 import { MovementAnswer, type Status, TokenRefusal } from "./Wire.ts"
 
-export const identity: Identity = {
-  name: "airtel",
-  title: "Airtel Money",
-  accountPerCountry: true,
-  readAsUnknown: (response) =>
-    unknownOutcome(response, ({ status }, reason) => {
-      const note = `HTTP ${status}${notedCodes(response)}`
-      return { note, alarm: reason === "bad_response" ? `an answer of Airtel's cannot be read: ${note}` : null }
-    })
-}
+const movementIn = errorIn(MovementAnswer)
+
+const { readAsUnknown } = codedAnswers("Airtel", (response) => codesIn(movementIn(response)?.status ?? {}).join(" ") || null)
+
+export const identity: Identity = { name: "airtel", title: "Airtel Money", accountPerCountry: true, readAsUnknown }
 
 /**
  * The meaning of a code. `accepted`: it is under way. `ambiguous`: nobody knows, and the status tells later. `duplicate`: our id is used.
@@ -71,7 +67,7 @@ const careful: ReadonlyArray<Meaning> = ["duplicate", "ambiguous", "signature", 
 
 /** Undefined where none of the codes has a meaning. */
 export const meaningOf = (status: typeof Status.Type): Meaning | undefined => {
-  const found = codesIn(status).flatMap((code) => (Object.hasOwn(meanings, code) ? (meanings[code] ?? []) : []))
+  const found = codesIn(status).flatMap((code) => rowOf(meanings, code) ?? [])
   return careful.find((word) => found.includes(word)) ?? found[0]
 }
 
@@ -80,12 +76,6 @@ const CODE = /^(DP|ESB|ROUTER)?\d{3,14}$/
 /** By `response_code` first. The messages beside them are for people, and hold numbers and balances. */
 export const codesIn = ({ code, response_code, result_code }: typeof Status.Type): ReadonlyArray<string> =>
   [response_code, result_code, code].flatMap((one) => (typeof one === "string" && CODE.test(one) ? [one] : []))
-
-const movementIn = errorIn(MovementAnswer)
-const notedCodes = (response: ProviderResponse): string => {
-  const codes = codesIn(movementIn(response)?.status ?? {})
-  return codes.length === 0 ? "" : `, ${codes.join(" ")}`
-}
 
 /** Airtel's own answer, whatever the status it comes under; undefined where a machine on the way, or an overloaded one, may have made it. */
 export const movementOf = (response: ProviderResponse): typeof MovementAnswer.Type | undefined =>

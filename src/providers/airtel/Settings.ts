@@ -1,13 +1,12 @@
 import { Redacted } from "effect"
-import { httpUrl, list, type Rule, secret, text } from "../../ConfigRules.ts"
+import { httpsUrl, list, type Rule, secret, text, words } from "../../ConfigRules.ts"
 import { byCountry } from "../CountryList.ts"
 import { contractFeesOf } from "../FeeSchedule.ts"
 import { type AccountReader, knownProvider } from "../ProviderModule.ts"
-import { isPadding, type Padding, publicKeyIn } from "../PublicKeys.ts"
+import { publicKeyIn } from "../PublicKeys.ts"
 import { airtel } from "./Adapter.ts"
 import type { AirtelSettings, CountryAccount } from "./Client.ts"
 import { type MarketCountry, marketCountries, places, pricedPlaces, unserved } from "./Networks.ts"
-import { isVersion, type Version } from "./Wire.ts"
 
 /**
  * `AIRTEL_BASE_URL`, the contract's fees, and for each mode `CLIENT_ID`, `CLIENT_SECRET`, `PIN`, `PIN_KEY`, each a comma list with one for each country
@@ -67,15 +66,8 @@ const countriesBy = ({ baseUrl, own }: AccountReader): ReadonlyArray<CountryAcco
   return accounts.length === clientIds.size ? accounts : null
 }
 
-const countryRule: Rule<MarketCountry> = {
-  meaning: `one of ${marketCountries.join(", ")} (${unserved.join(", ")} are switched off)`,
-  of: (value) => marketCountries.find((one) => one === value)
-}
-
-const versionRule: Rule<Version> = {
-  meaning: "v1, v2 or v3 (only where SIGNED_COUNTRIES has the country)",
-  of: (value) => (isVersion(value) ? value : undefined)
-}
+const countryRule = words(`one of ${marketCountries.join(", ")} (${unserved.join(", ")} are switched off)`, ...marketCountries)
+const versionRule = words("v1, v2 or v3 (only where SIGNED_COUNTRIES has the country)", "v1", "v2", "v3")
 
 const pinKeyRule: Rule<CountryAccount["pinKey"]> = {
   meaning:
@@ -92,17 +84,5 @@ const pinRule: Rule<Redacted.Redacted> = {
   meaning: "the four digits of the wallet's PIN, or where PIN_KEY is printed what the portal printed"
 }
 
-const paddingRule: Rule<Padding> = {
-  meaning: "pkcs1, oaep-sha1 or oaep-sha256",
-  of: (value) => (isPadding(value) ? value : undefined)
-}
-
-const holderChecks: Rule<AirtelSettings["holderCheck"]> = {
-  meaning: "name or off: whether a recipient is asked about before a payout",
-  of: (value) => (value === "name" || value === "off" ? value : undefined)
-}
-
-const httpsUrl: Rule<string> = {
-  meaning: "an https address",
-  of: (value) => (value.startsWith("https://") ? httpUrl.of(value) : undefined)
-}
+const paddingRule = words("pkcs1, oaep-sha1 or oaep-sha256", "pkcs1", "oaep-sha1", "oaep-sha256")
+const holderChecks = words("name or off: whether a recipient is asked about before a payout", "name", "off")

@@ -1,4 +1,3 @@
-import type { Reported } from "../../domain/CallbackReport.ts"
 import type { Currency } from "../../domain/Currency.ts"
 import type { Reference } from "../../domain/Ids.ts"
 import type { MinorUnits } from "../../domain/Money.ts"
@@ -6,7 +5,7 @@ import type { PaymentKind } from "../../domain/Payment.ts"
 import type { PayoutOutcome, StatusOutcome } from "../../services/ports/Provider.ts"
 import { errorIn, type FactWithAlarm, unreadable, withoutAlarm } from "../AnswerParsing.ts"
 import { acceptedAs, asCreateOutcome, type MoneyCallAnswer, notProven, notSent, onceNotFound } from "../Movements.ts"
-import { answerBy } from "../ProviderStatus.ts"
+import { answerBy, vocabulary } from "../ProviderStatus.ts"
 import { refusedBy, undelivered } from "../Refusals.ts"
 import type { ProviderResponse } from "../Transport.ts"
 import { codesIn, identity, isAccountRefused, type Meaning, meaningOf, movementOf, notAdmitted, unsaid } from "./Refusals.ts"
@@ -27,20 +26,13 @@ export interface ExpectedMovement {
   readonly isRepeated?: boolean
 }
 
-// Airtel's whole vocabulary. A status that is not here is not understood, and never a failure.
-const standings: ReadonlyMap<string, Reported> = new Map([
-  ["TIP", "pending"],
-  // Seen in answers, and absent from the tables.
-  ["TI", "pending"],
-  // Airtel reconciles it, and then it has another word.
-  ["TA", "pending"],
-  ["TS", "successful"],
-  ["TF", "failed"],
-  ["TE", "failed"],
-  ["TR", "returned"]
-])
-
-export const standingOf = (word: string | null | undefined): Reported | undefined => standings.get(word ?? "")
+export const standingOf = vocabulary({
+  // TI is seen in answers, and absent from the tables; TA is what Airtel reconciles, and then it has another word.
+  pending: ["TIP", "TI", "TA"],
+  successful: ["TS"],
+  failed: ["TF", "TE"],
+  returned: ["TR"]
+})
 
 /** The answer to the POST that moves money: data and status together, because a refusal comes under HTTP 200. */
 export const posted = (

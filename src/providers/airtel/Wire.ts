@@ -2,13 +2,12 @@ import { Schema } from "effect"
 import type { Reference } from "../../domain/Ids.ts"
 import type { PaymentKind } from "../../domain/Payment.ts"
 import { uuidOf } from "../ReferenceId.ts"
-import { Amount, Text } from "../WireNumber.ts"
+import { Amount, nullable, Text } from "../WireNumber.ts"
 
 // Airtel's HTTP bodies, as far as the gateway uses them: shared by the adapter and the simulator. Amounts are JSON numbers in major units.
 
 /** A disbursement's form. Which one an application takes is agreed for each country. */
 export type Version = "v1" | "v2" | "v3"
-export const isVersion = (text: string): text is Version => text === "v1" || text === "v2" || text === "v3"
 
 export const TOKEN_PATH = "/auth/oauth2/token"
 /** The public key that bodies are signed with. */
@@ -39,16 +38,13 @@ export const statusPath = (kind: PaymentKind, { version }: Pick<Dialect, "versio
 /** Our `transaction.id`: 32 hexadecimal digits, without the dashes that not every country takes. */
 export const wireId = (reference: Reference): string => uuidOf(`airtel:${reference}`).replaceAll("-", "")
 
-// POST /auth/oauth2/token
-export const TokenAnswer = Schema.Struct({ access_token: Schema.NonEmptyString, expires_in: Text })
+// POST /auth/oauth2/token is answered as OAuth has it.
 /** A token that is not taken: nothing was executed. */
 export const TokenRefusal = Schema.Struct({ error: Schema.Literals(["invalid_token", "invalid_client"]) })
 
 const Key = Schema.Struct({ key: Schema.NonEmptyString })
 /** GET /v1/rsa/encryption-keys: one country's host has no `data` around it. */
 export const KeyAnswer = Schema.Union([Schema.Struct({ data: Key }), Key])
-
-const nullable = <S extends Schema.Constraint>(schema: S) => Schema.optionalKey(Schema.NullOr(schema))
 
 /** The outer half of every answer: a refusal under HTTP 200 is here, and nowhere else. */
 export const Status = Schema.Struct({ response_code: nullable(Text), result_code: nullable(Text), code: nullable(Text) })

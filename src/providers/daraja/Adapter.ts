@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto"
-import { Cause, Clock, Effect, Option, Schema, type Scope } from "effect"
+import { Cause, Clock, Effect, Option, Schema } from "effect"
 import type { Reference } from "../../domain/Ids.ts"
 import type { MomoParty } from "../../domain/Party.ts"
 import type {
@@ -11,15 +11,15 @@ import type {
   StatusQuery
 } from "../../services/ports/Provider.ts"
 import { type FactWithAlarm, unreadable, withoutAlarm } from "../AnswerParsing.ts"
-import { adapterOf, type Connection, connectionTo, type Operations } from "../Connection.ts"
+import { adapterOf, type Connection, connectionTo } from "../Connection.ts"
 import { chargeFee, contractFee } from "../ContractFees.ts"
-import { type MoneyCallAnswer, movements } from "../Movements.ts"
+import { chargesBy, type MoneyCallAnswer, payoutsBy } from "../Movements.ts"
+import { digitsOf } from "../ProviderText.ts"
 import { QUOTE_LIFE_MS, quotingBy } from "../Quotes.ts"
 import { misroutedTo, refusalOf, refusedBy } from "../Refusals.ts"
-import type { Transport } from "../Transport.ts"
 import { darajaCallbacks } from "./Callback.ts"
-import { type Account, type DarajaSettings, openAccount, placesOf, questionBody, stampedPassword } from "./Client.ts"
-import { chargeBody, digitsOf, limits, misfit, payoutBody, shillings } from "./Order.ts"
+import { type Account, answerTo, type DarajaSettings, openAccount, placesOf, stampedPassword } from "./Client.ts"
+import { chargeBody, limits, misfit, payoutBody, shillings } from "./Order.ts"
 import { quoteBy } from "./Quote.ts"
 import { referenceData } from "./Reference.ts"
 import { identity } from "./Refusals.ts"
@@ -28,7 +28,6 @@ import {
   answerIn,
   type ConfirmedPayment,
   chargePosted,
-  conversationIn,
   isPaidReport,
   onlyPayment,
   paymentFound,
@@ -39,8 +38,7 @@ import {
   promptTaken,
   pulled,
   type ReportedPrompt,
-  resultIn,
-  unanswered
+  resultIn
 } from "./Translate.ts"
 import { accountReferenceOf, conversationIdOf, paths, pullMoment, type Result } from "./Wire.ts"
 
@@ -59,35 +57,27 @@ const guarantees: ProviderGuarantees = {
 }
 
 /** Our account at Safaricom. A question whose answer comes to an address of ours waits for it within the time of one call. */
-export const daraja = adapterOf(
-  identity,
-  guarantees,
-  Effect.fnUntraced(function* (settings: DarajaSettings, transport: Transport): Effect.fn.Return<Operations, never, Scope.Scope> {
-    const account = yield* openAccount(settings, transport)
-    const connection = connectionTo(identity, account.client, settings.timeoutMs)
-    const charges = movements(connection, { place: charging(account, connection), look: lookingForCharge(account) })
-    const payouts = movements(connection, { place: paying(account, connection), look: lookingForPayout(account) })
-    const ofNetwork = (kind: "charge" | "payout") => () => Effect.succeed(limits(kind))
-    return {
-      callbacks: darajaCallbacks(account),
-      payouts: {
-        reachesNetwork,
-        limits: ofNetwork("payout"),
-        quote: quotingBy((order, now) => quoteBy(settings, order, now)),
-        send: payouts.place,
-        fetchStatus: payouts.fetchStatus
-      },
-      collections: {
-        reachesNetwork,
-        limits: ofNetwork("charge"),
-        contractFee: (charge) => contractFee(settings.fees, { ...charge, direction: "collection" }),
-        charge: charges.place,
-        fetchStatus: charges.fetchStatus
-      },
-      reference: referenceData(account, connection)
-    }
-  })
-)
+export const daraja = adapterOf(identity, guarantees, function* (settings: DarajaSettings, transport) {
+  const account = yield* openAccount(settings, transport)
+  const connection = connectionTo(identity, account.client, settings.timeoutMs)
+  const ofNetwork = (kind: "charge" | "payout") => () => Effect.succeed(limits(kind))
+  return {
+    callbacks: darajaCallbacks(account),
+    payouts: {
+      reachesNetwork,
+      limits: ofNetwork("payout"),
+      quote: quotingBy((order, now) => quoteBy(settings, order, now)),
+      ...payoutsBy(connection, { place: paying(account, connection), look: lookingForPayout(account) })
+    },
+    collections: {
+      reachesNetwork,
+      limits: ofNetwork("charge"),
+      contractFee: (charge) => contractFee(settings.fees, { ...charge, direction: "collection" }),
+      ...chargesBy(connection, { place: charging(account, connection), look: lookingForCharge(account) })
+    },
+    reference: referenceData(account, connection)
+  }
+})
 
 const reachesNetwork = ({ country, network }: MomoParty): boolean => country === "KE" && network === "MPESA"
 
@@ -107,7 +97,7 @@ const charging = (account: Account, { deadline }: Connection) =>
     const { addresses, client, settings } = account
     const body = chargeBody(account, yield* stampedPassword(settings), amount, order)
     // Before it may be lost: nothing that is found later is compared with less than the whole number, which itself is not kept.
-    const payer = hiddenPayer(account, order.reference, digitsOf(order.source))
+    const payer = hiddenPayer(account, order.reference, digitsOf(order.source.msisdn))
     yield* evenUnkept(addresses.keep("payer", order.reference, JSON.stringify(payer)))
     const response = yield* client({ operation: "charge", method: "POST", path: paths.charge, body }, yield* deadline)
     // One that is not kept is found again by the prompt's callback: the answer stands, whatever becomes of the memory.
@@ -284,27 +274,17 @@ const transactionOf = Effect.fnUntraced(function* (
   { PartyA, by, subject }: AskedTransaction,
   until: number
 ): Effect.fn.Return<Result | FactWithAlarm<StatusOutcome>> {
-  const { addresses, client } = account
+  const { addresses } = account
   const before = Option.flatMap(yield* addresses.kept("question", subject), questionIn)
   if (Option.isSome(before)) {
     const late = answerIn(yield* addresses.taken("status", before.value.id), before.value.conversation)
     if (Option.isSome(late)) return late.value
   }
   const id = yield* Effect.sync(() => randomBytes(NUMBER_BYTES).toString("hex"))
-  const body = {
-    ...questionBody(account, "status", id),
-    CommandID: "TransactionStatusQuery",
-    PartyA,
-    ...by,
-    Occasion: "OK"
-  }
-  const response = yield* client({ operation: "status", method: "POST", path: paths.transaction, body }, until)
-  const conversation = conversationIn(response)
-  if (Option.isNone(conversation)) return identity.readAsUnknown(response)
-  const question: typeof Question.Type = { id, conversation: conversation.value }
-  yield* addresses.keep("question", subject, JSON.stringify(question))
-  const answer = answerIn(yield* addresses.awaited("status", id, until), conversation.value)
-  return Option.getOrElse(answer, () => unanswered)
+  const body = { CommandID: "TransactionStatusQuery", PartyA, ...by, Occasion: "OK" }
+  const acknowledged = (conversation: string) =>
+    addresses.keep("question", subject, JSON.stringify({ id, conversation } satisfies typeof Question.Type))
+  return yield* answerTo(account, { kind: "status", id, body, acknowledged }, until)
 })
 /** The router takes no part of a path that is longer than a hundred characters. */
 const NUMBER_BYTES = 12

@@ -1,13 +1,16 @@
-import { constants, type KeyObject, publicEncrypt } from "node:crypto"
-import { Clock, Effect, Redacted } from "effect"
+import type { KeyObject } from "node:crypto"
+import { Clock, Effect, Option, Redacted } from "effect"
+import type { FactWithAlarm, Unknown } from "../AnswerParsing.ts"
 import type { Client } from "../Client.ts"
 import type { ContractFees } from "../ContractFees.ts"
 import { type OwnAddresses, ownAddresses } from "../OwnAddresses.ts"
+import { encryptedUnder } from "../PublicKeys.ts"
 import { MemoryOf, type SharedMemory } from "../SharedMemory.ts"
-import { lifeOf, tokenClient } from "../Tokens.ts"
+import { basicCredentials, oauth, tokenClient } from "../Tokens.ts"
 import type { Transport } from "../Transport.ts"
-import { endsToken } from "./Refusals.ts"
-import { stampOf, TokenAnswer, tokenPath } from "./Wire.ts"
+import { endsToken, identity } from "./Refusals.ts"
+import { answerIn, conversationIn, unanswered } from "./Translate.ts"
+import { paths, type Result, stampOf, tokenPath } from "./Wire.ts"
 
 export interface DarajaSettings {
   readonly baseUrl: string
@@ -48,19 +51,13 @@ const TOKEN_MARGIN_MS = 300_000
 /** Each new token ends the one before it: all nodes have one. */
 const openClient = (settings: DarajaSettings, transport: Transport): Effect.Effect<Client> => {
   const { baseUrl, consumerKey, consumerSecret, timeoutMs } = settings
-  const basic = Buffer.from(`${consumerKey}:${Redacted.value(consumerSecret)}`).toString("base64")
+  const authorization = basicCredentials(consumerKey, consumerSecret)
   return tokenClient(
     {
       baseUrl,
-      request: {
-        method: "GET",
-        url: `${baseUrl.replace(/\/+$/, "")}${tokenPath}?grant_type=client_credentials`,
-        headers: { accept: "application/json", authorization: `Basic ${basic}` },
-        timeoutMs
-      },
-      schema: TokenAnswer,
-      tokenIn: ({ access_token: text, expires_in }) => ({ text, lifeMs: lifeOf(expires_in, TOKEN_MARGIN_MS) }),
-      refusing: [400, 401, 403],
+      timeoutMs,
+      request: { method: "GET", path: tokenPath, headers: { accept: "application/json", authorization } },
+      ...oauth(TOKEN_MARGIN_MS),
       alarm: "Safaricom refuses the gateway's own consumer key",
       headers: {},
       shared: `daraja ${consumerKey} token`,
@@ -108,13 +105,6 @@ const addressesOf = (settings: DarajaSettings, memory: SharedMemory) => {
   return ownAddresses({ memory, account, base, secretOf, kinds })
 }
 
-/** The password of the initiator, for Safaricom's eyes alone. */
-export const securityCredential = ({
-  certificateKey: key,
-  initiatorPassword
-}: Pick<DarajaSettings, "certificateKey" | "initiatorPassword">): string =>
-  publicEncrypt({ key, padding: constants.RSA_PKCS1_PADDING }, Buffer.from(Redacted.value(initiatorPassword))).toString("base64")
-
 /** The password of a prompt, and of a question about one: it holds for the moment that it names. */
 export const stampedPassword = ({ passkey, shortcode }: Pick<DarajaSettings, "passkey" | "shortcode">) =>
   Effect.map(Clock.currentTimeMillis, (now) => {
@@ -128,14 +118,15 @@ export interface Account {
   readonly settings: DarajaSettings
   readonly client: Client
   readonly addresses: OwnAddresses<keyof typeof kinds>
-  /** Encrypted once: the same one may be used again. */
+  /** The initiator's password, for Safaricom's eyes alone. Encrypted once: the same one may be used again. */
   readonly credential: string
 }
 
 export const openAccount = Effect.fnUntraced(function* (settings: DarajaSettings, transport: Transport) {
   const client = yield* openClient(settings, transport)
   const addresses = addressesOf(settings, yield* MemoryOf)
-  return { settings, client, addresses, credential: securityCredential(settings) } satisfies Account
+  const credential = encryptedUnder(settings.certificateKey, "pkcs1", Redacted.value(settings.initiatorPassword))
+  return { settings, client, addresses, credential } satisfies Account
 })
 
 /** Of the payments that name one charge; one is usual, and a payer may have typed the others. */
@@ -143,15 +134,35 @@ const PLACES = 4
 export const placesOf = ({ addresses }: Pick<Account, "addresses">, bill: string): ReadonlyArray<string> =>
   Array.from({ length: PLACES }, (_, place) => `${addresses.hidden(bill)} ${place}`)
 
-/** The members of every question whose answer comes to an address of ours. `4` is a shortcode. */
-export const questionBody = ({ addresses, credential, settings }: Account, kind: "status" | "balance", id: string) => {
+/** A question whose answer comes to an address of ours. */
+interface Question {
+  readonly kind: "status" | "balance"
+  /** Of its address, which only this question has. */
+  readonly id: string
+  readonly body: object
+  /** Told the ConversationID that acknowledges it. */
+  readonly acknowledged?: (conversation: string) => Effect.Effect<void>
+}
+
+/** Asks, and waits for the answer that names the same ConversationID. `4` is a shortcode. */
+export const answerTo = Effect.fnUntraced(function* (
+  { addresses, client, credential, settings }: Account,
+  { acknowledged, body: asked, id, kind }: Question,
+  until: number
+): Effect.fn.Return<Result | FactWithAlarm<Unknown>> {
   const address = addresses.of(kind, id)
-  return {
+  const body = {
     Initiator: settings.initiator,
     SecurityCredential: credential,
     IdentifierType: "4",
     ResultURL: address,
     QueueTimeOutURL: address,
-    Remarks: "OK"
+    Remarks: "OK",
+    ...asked
   }
-}
+  const response = yield* client({ operation: kind, method: "POST", path: paths[kind], body }, until)
+  const conversation = conversationIn(response)
+  if (Option.isNone(conversation)) return identity.readAsUnknown(response)
+  if (acknowledged !== undefined) yield* acknowledged(conversation.value)
+  return Option.getOrElse(answerIn(yield* addresses.awaited(kind, id, until), conversation.value), () => unanswered)
+})

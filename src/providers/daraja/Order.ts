@@ -1,9 +1,8 @@
-import { Redacted } from "effect"
 import type { Corridor } from "../../domain/Corridor.ts"
 import { type MinorUnits, minor } from "../../domain/Money.ts"
 import type { MomoParty } from "../../domain/Party.ts"
 import type { ChargeOrder, NetworkLimits, PayoutOrder } from "../../services/ports/Provider.ts"
-import { noteText, type TextRule } from "../ProviderText.ts"
+import { digitsOf, noteText, type TextRule } from "../ProviderText.ts"
 import type { Account } from "./Client.ts"
 import { accountReferenceOf, conversationIdOf } from "./Wire.ts"
 
@@ -31,9 +30,6 @@ export const misfit = ({ country, currency }: Corridor, { network }: Pick<MomoPa
 export const shillings = (kind: keyof typeof smallest, amount: MinorUnits): bigint | undefined =>
   amount % SHILLING === 0n && amount >= smallest[kind] && amount <= LARGEST ? amount / SHILLING : undefined
 
-/** The number without its plus sign. */
-export const digitsOf = ({ msisdn }: Pick<MomoParty, "msisdn">): string => Redacted.value(msisdn).replace(/\D/g, "")
-
 /** Which characters are taken is not published. */
 const plain = { everyScript: false, punctuation: ".-" }
 const promptRule: TextRule = { ...plain, atMost: 13 }
@@ -48,9 +44,9 @@ export const chargeBody = ({ addresses, settings }: Account, stamped: object, am
     ...stamped,
     TransactionType: till === null ? "CustomerPayBillOnline" : "CustomerBuyGoodsOnline",
     Amount: amount,
-    PartyA: digitsOf(source),
+    PartyA: digitsOf(source.msisdn),
     PartyB: till ?? shortcode,
-    PhoneNumber: digitsOf(source),
+    PhoneNumber: digitsOf(source.msisdn),
     CallBackURL: addresses.of("charge", reference),
     AccountReference: handle,
     TransactionDesc: noteText(promptRule, narration, handle)
@@ -70,7 +66,7 @@ export const payoutBody = (
   CommandID: "BusinessPayment",
   Amount: amount,
   PartyA: settings.payoutShortcode,
-  PartyB: digitsOf(payee),
+  PartyB: digitsOf(payee.msisdn),
   Remarks: noteText(remarksRule, narration, reference),
   QueueTimeOutURL: addresses.of("late", reference),
   ResultURL: addresses.of("payout", reference)

@@ -1,14 +1,12 @@
 import type { Instant } from "../../domain/Instant.ts"
 import type { PayoutQuote, QuoteOrder, QuoteRefused } from "../../services/ports/Provider.ts"
-import type { FeePlace, PricedPlaces } from "../FeeSchedule.ts"
+import { pricedNetwork } from "../FeeSchedule.ts"
 import { contractQuote, quoteRefused } from "../Quotes.ts"
 import type { DarajaSettings } from "./Client.ts"
 import { limits, misfit, shillings } from "./Order.ts"
 
-const kenya: ReadonlyArray<FeePlace> = [{ country: "KE", currency: "KES", method: "momo", networks: ["MPESA"] }]
-
 /** Before a payment nothing names its fee: that is the tariff's. */
-export const pricedPlaces: PricedPlaces = { payout: kenya, collection: kenya }
+export const pricedPlaces = pricedNetwork("MPESA", [{ country: "KE", currency: "KES" }])
 
 /** The price of a payout by the tariff. */
 export const quoteBy = ({ fees }: Pick<DarajaSettings, "fees">, order: QuoteOrder, now: Instant): PayoutQuote | QuoteRefused => {

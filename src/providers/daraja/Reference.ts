@@ -1,11 +1,10 @@
 import { Clock, Effect, Option, Result as Read } from "effect"
-import { ProviderError } from "../../domain/errors/Retriable.ts"
+import type { ProviderError } from "../../domain/errors/Retriable.ts"
 import type { Balance, ReferenceData } from "../../services/ports/ProviderReads.ts"
 import type { Connection } from "../Connection.ts"
 import { majorUnits } from "../ProviderStatus.ts"
-import { type Account, questionBody } from "./Client.ts"
-import { answerIn, conversationIn } from "./Translate.ts"
-import { parametersOf, paths } from "./Wire.ts"
+import { type Account, answerTo } from "./Client.ts"
+import { parametersOf } from "./Wire.ts"
 
 /** Safaricom's free reads. It knows no banks. */
 export const referenceData = (
@@ -31,20 +30,16 @@ interface Wallet {
 
 const balanceOf = Effect.fnUntraced(function* (
   account: Account,
-  { deadline, giveUp, readAsUnknown }: Connection,
+  { deadline, giveUp }: Connection,
   { shortcode, wallet }: Wallet
 ): Effect.fn.Return<Balance, ProviderError> {
   const until = yield* deadline
   // Each question has an answer of its own, also where two nodes ask at once.
   const id = `${shortcode}.${yield* Clock.currentTimeMillis}`
-  const body = { ...questionBody(account, "balance", id), CommandID: "AccountBalance", PartyA: shortcode }
-  const response = yield* account.client({ operation: "balance", method: "POST", path: paths.balance, body }, until)
-  const conversation = conversationIn(response)
-  if (Option.isNone(conversation)) return yield* giveUp(readAsUnknown(response).alarm)
-  const answer = answerIn(yield* account.addresses.awaited("balance", id, until), conversation.value)
-  if (Option.isNone(answer)) return yield* new ProviderError({})
-  const said = Option.fromUndefinedOr(parametersOf(answer.value).get("AccountBalance"))
-  const available = Option.flatMap(said, (text) => availableIn(text, wallet))
+  const body = { CommandID: "AccountBalance", PartyA: shortcode }
+  const answer = yield* answerTo(account, { kind: "balance", id, body }, until)
+  if ("fact" in answer) return yield* giveUp(answer.alarm)
+  const available = availableIn(parametersOf(answer).get("AccountBalance") ?? "", wallet)
   return Option.isSome(available)
     ? { currency: "KES", available: available.value, pending: null }
     : yield* giveUp("a balance at Safaricom cannot be read")

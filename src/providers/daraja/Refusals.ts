@@ -1,4 +1,4 @@
-import { type Answered, errorIn, type FactWithAlarm, unknownOutcome } from "../AnswerParsing.ts"
+import { codedAnswers, errorIn, type FactWithAlarm } from "../AnswerParsing.ts"
 import type { Identity } from "../Connection.ts"
 import {
   accountRefused,
@@ -8,20 +8,11 @@ import {
   refusalOf,
   refusedBy,
   refusedUnsaid,
+  rowOf,
   unknownRecipient
 } from "../Refusals.ts"
 import type { ProviderResponse } from "../Transport.ts"
 import { Acknowledged, ErrorAnswer } from "./Wire.ts"
-
-export const identity: Identity = {
-  name: "daraja",
-  title: "Safaricom",
-  readAsUnknown: (response) =>
-    unknownOutcome(response, (answered, reason) => {
-      const note = noteOf(answered)
-      return { note, alarm: reason === "bad_response" ? `an answer of Safaricom's cannot be read: ${note}` : null }
-    })
-}
 
 const errorOf = errorIn(ErrorAnswer)
 
@@ -30,10 +21,9 @@ export const errorCodeOf = (response: ProviderResponse): string | null => {
   return /^[\d.]{3,20}$/.test(code) ? code : null
 }
 
-const noteOf = (response: Answered): string => {
-  const code = errorCodeOf(response)
-  return `HTTP ${response.status}${code === null ? "" : `, ${code}`}`
-}
+const { noteOf, readAsUnknown } = codedAnswers("Safaricom", errorCodeOf)
+
+export const identity: Identity = { name: "daraja", title: "Safaricom", readAsUnknown }
 
 /** The 404 among them is no "not found": the token is not taken any more. */
 const tokenCodes: ReadonlySet<string> = new Set(["400.003.01", "401.002.01", "404.001.03"])
@@ -134,8 +124,7 @@ export const failures: Readonly<Record<"collection" | "payout", Readonly<Record<
   }
 }
 
-export const failureBy = (kind: "collection" | "payout", code: string): Failure | undefined =>
-  Object.hasOwn(failures[kind], code) ? failures[kind][code] : undefined
+export const failureBy = (kind: "collection" | "payout", code: string): Failure | undefined => rowOf(failures[kind], code)
 
 /**
  * With these a question failed, and says nothing about what was asked: the initiator, its rights, our own account or its products, or a system

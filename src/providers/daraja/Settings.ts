@@ -2,12 +2,10 @@ import { type KeyObject, X509Certificate } from "node:crypto"
 import { Option, Redacted } from "effect"
 import { httpUrl, isLoopback, oneOf, type Rule, secret, text } from "../../ConfigRules.ts"
 import { contractFeesOf } from "../FeeSchedule.ts"
-import { knownProvider } from "../ProviderModule.ts"
+import { knownProvider, whole } from "../ProviderModule.ts"
 import { daraja } from "./Adapter.ts"
 import { type DarajaSettings, environmentOf } from "./Client.ts"
 import { pricedPlaces } from "./Quote.ts"
-
-const NAME = "daraja"
 
 const shortcode: Rule<string> = {
   meaning: "a shortcode of five to seven digits",
@@ -47,7 +45,7 @@ const callbackUrl: Rule<Redacted.Redacted> = {
  * (`PAYOUT_SHORTCODE`, `INITIATOR`, `INITIATOR_PASSWORD`, `CERTIFICATE`). Optional for a mode: `TILL`, `PULL`.
  */
 export const darajaProvider = knownProvider<DarajaSettings>({
-  name: NAME,
+  name: "daraja",
   credentials: [
     "CONSUMER_KEY",
     "CONSUMER_SECRET",
@@ -64,44 +62,24 @@ export const darajaProvider = knownProvider<DarajaSettings>({
   pace: { count: 5, windowMs: 1_000, burst: 5 },
   account: (reader) => {
     const { baseUrl, own, timeoutMs } = reader
-    const consumerKey = own("CONSUMER_KEY", text)
-    const consumerSecret = own("CONSUMER_SECRET", secret)
-    const callbacks = own("CALLBACK_URL", callbackUrl)
-    const code = own("SHORTCODE", shortcode)
-    const passkey = own("PASSKEY", secret)
-    const payoutShortcode = own("PAYOUT_SHORTCODE", shortcode)
-    const initiator = own("INITIATOR", text)
-    const initiatorPassword = own("INITIATOR_PASSWORD", secret)
-    const certificateKey = own("CERTIFICATE", certificate)
+    const needed = whole({
+      consumerKey: own("CONSUMER_KEY", text),
+      consumerSecret: own("CONSUMER_SECRET", secret),
+      callbackUrl: own("CALLBACK_URL", callbackUrl),
+      shortcode: own("SHORTCODE", shortcode),
+      passkey: own("PASSKEY", secret),
+      payoutShortcode: own("PAYOUT_SHORTCODE", shortcode),
+      initiator: own("INITIATOR", text),
+      initiatorPassword: own("INITIATOR_PASSWORD", secret),
+      certificateKey: own("CERTIFICATE", certificate)
+    })
     const till = own("TILL", shortcode)
     const pulls = own("PULL", oneOf({ on: true, off: false })) ?? false
     const fees = contractFeesOf(reader, pricedPlaces)
-    if (consumerKey === null || consumerSecret === null || callbacks === null || code === null || passkey === null) return null
-    if (payoutShortcode === null || initiator === null || initiatorPassword === null || certificateKey === null) return null
-    return {
-      baseUrl,
-      timeoutMs,
-      consumerKey,
-      consumerSecret,
-      callbackUrl: callbacks,
-      shortcode: code,
-      passkey,
-      till,
-      payoutShortcode,
-      initiator,
-      initiatorPassword,
-      certificateKey,
-      pulls,
-      fees
-    }
+    return needed && { baseUrl, timeoutMs, ...needed, till, pulls, fees }
   },
   // A shortcode outlives keys, passkeys and initiators.
   identity: ({ baseUrl, payoutShortcode, shortcode: own }, currency) =>
-    currency === "KES"
-      ? {
-          within: environmentOf({ baseUrl }),
-          own: Redacted.make(`${own}/${payoutShortcode}`)
-        }
-      : null,
+    currency === "KES" ? { within: environmentOf({ baseUrl }), own: Redacted.make(`${own}/${payoutShortcode}`) } : null,
   open: daraja
 })

@@ -3,9 +3,9 @@ import type { Reported } from "../../domain/CallbackReport.ts"
 import type { Reference } from "../../domain/Ids.ts"
 import type { MinorUnits } from "../../domain/Money.ts"
 import type { PayoutOutcome, StatusOutcome, StatusQuery } from "../../services/ports/Provider.ts"
-import { decoded, type FactWithAlarm, unreadable, withoutAlarm } from "../AnswerParsing.ts"
+import { decoded, type FactWithAlarm, type Unknown, unreadable, withoutAlarm } from "../AnswerParsing.ts"
 import { acceptedAs, asCreateOutcome, type MoneyCallAnswer, moneyCallAnswer, onceNotFound } from "../Movements.ts"
-import { answerBy, isOtherParty, sumOf } from "../ProviderStatus.ts"
+import { answerBy, isOtherParty, type Shown, sumOf, vocabulary } from "../ProviderStatus.ts"
 import { refusedUnsaid } from "../Refusals.ts"
 import type { ProviderResponse } from "../Transport.ts"
 import {
@@ -153,8 +153,7 @@ export const promptFound = (
   if (Option.isNone(answer)) return readAsUnknown(response)
   const { CheckoutRequestID, ResultCode: code } = answer.value
   const own = reported !== null && reported.id === id && reported.code === "0" ? reported : null
-  const said = sumOf({ amount: own?.amount, currency: CURRENCY })
-  const amount = said?.amount ?? order.charge?.amount
+  const amount = sumOf({ amount: own?.amount, currency: CURRENCY })?.amount ?? order.charge?.amount
   const failure = failureBy("collection", code)
   return answerBy({
     kind: "collection",
@@ -185,19 +184,22 @@ export const pulled = (response: ProviderResponse, asked: AskedCharge): FactWith
   const [row] = fitting.values()
   if (row === undefined) return unreadable("payments name a charge, and not one of them is as it was asked", "pulled")
   if (fitting.size > 1) return severalPaid
-  const sum = sumOf({ amount: row.amount, currency: CURRENCY })
-  return answerBy({
-    kind: "collection",
+  return paidBy(asked, row.amount, {
     isOurs: true,
     status: "pulled",
     standing: "successful",
     providerReference: null,
     receipt: row.transactionId,
-    note: "among the payments that were pulled",
-    sum: sum === undefined ? undefined : { ...sum, fee: asked.fee(sum.amount) },
-    refusal: refusedUnsaid
+    note: "among the payments that were pulled"
   })
 }
+
+/** A payment that names the charge. */
+const paidBy = ({ fee }: AskedCharge, amount: string | undefined, shown: Omit<Shown, "kind" | "sum" | "refusal">) => {
+  const sum = sumOf({ amount, currency: CURRENCY })
+  return answerBy({ kind: "collection", ...shown, sum: sum && { ...sum, fee: fee(sum.amount) }, refusal: refusedUnsaid })
+}
+
 const isPulledFor = (asked: AskedCharge, { amount, msisdn, trxDate }: typeof PullRow.Type): boolean => {
   const at = pulledInstantOf(trxDate ?? "")
   // Whether its seconds are exact is not published.
@@ -209,16 +211,12 @@ const severalPaid = unreadable("several payments name a charge, and are as it wa
 const listed: ReadonlySet<string> = new Set(["1000", "1001"])
 const readRow = Schema.decodeUnknownOption(PullRow)
 
-// The whole vocabulary of TransactionStatus. A word that is not here is not understood, and never a failure.
-const standings: ReadonlyMap<string, Reported> = new Map([
-  ["Authorized", "pending"],
-  ["Initiated", "pending"],
-  ["Pending", "pending"],
-  ["Completed", "successful"],
-  ["Cancelled", "failed"],
-  ["Declined", "failed"],
-  ["Expired", "failed"]
-])
+/** Of a TransactionStatus. */
+const standingOf = vocabulary({
+  pending: ["Authorized", "Initiated", "Pending"],
+  successful: ["Completed"],
+  failed: ["Cancelled", "Declined", "Expired"]
+})
 
 /**
  * The answer to a question about a payout. Only a status is a failure: the report that came to the address of its result gives the reason, where
@@ -236,7 +234,7 @@ export const payoutFound = (asked: Result, reported: Result | null, order: Statu
     isOurs: said.get("OriginatorConversationID") === providerReference,
     isOfAnother: isOtherParty(order.party, said.get("CreditPartyName")?.split(" - ")[0]),
     status,
-    standing: standings.get(status),
+    standing: standingOf(status),
     providerReference,
     receipt: said.get("ReceiptNo"),
     note: `status ${status}`,
@@ -286,13 +284,12 @@ interface AskedPayment extends AskedCharge {
  * and not older.
  */
 export const paymentFound = (asked: Result, charge: AskedPayment): ConfirmedPayment => {
-  const { fee, order, payees, receipt } = charge
+  const { order, payees, receipt } = charge
   const without = withoutTransaction(asked)
   if (without !== undefined) return { found: without, isOther: false }
   const said = parametersOf(asked)
   const status = said.get("TransactionStatus") ?? ""
   const amount = said.get("Amount")
-  const sum = sumOf({ amount, currency: CURRENCY })
   const nameOf = (party: string) => said.get(party)?.split(" - ")[0]?.trim() ?? ""
   const began = instantOf(said.get("InitiatedTime") ?? said.get("FinalisedTime") ?? "")
   const isOurs =
@@ -302,18 +299,15 @@ export const paymentFound = (asked: Result, charge: AskedPayment): ConfirmedPaym
     // Its time has no milliseconds.
     began !== null &&
     began + SECOND_MS > order.sentAt
-  const standing = standings.get(status)
-  const found = answerBy({
-    kind: "collection",
+  const standing = standingOf(status)
+  const found = paidBy(charge, amount, {
     isOurs,
     status,
     // Another payment of the charge may still come.
     standing: standing === "failed" ? "pending" : standing,
     providerReference: order.providerReference,
     receipt,
-    note: `status ${status} of a payment that names it`,
-    sum: sum === undefined ? undefined : { ...sum, fee: fee(sum.amount) },
-    refusal: refusedUnsaid
+    note: `status ${status} of a payment that names it`
   })
   return { found, isOther: !isOurs || standing === "failed" }
 }
@@ -338,7 +332,7 @@ const withoutTransaction = ({ Result: { ResultCode, ResultType } }: Result): Fac
 const feeIn = (charges: string | undefined): string | null =>
   /^[^|]*\|KES\|(\d+(?:\.\d{1,2})?)$/.exec(charges?.trim() ?? "")?.[1] ?? null
 
-export const unanswered: FactWithAlarm<StatusOutcome> = withoutAlarm({
+export const unanswered: FactWithAlarm<Unknown> = withoutAlarm({
   _tag: "Unknown",
   reason: "timeout",
   note: "the answer to a question has not come yet"

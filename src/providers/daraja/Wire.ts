@@ -3,24 +3,21 @@ import { DateTime, Option, Schema } from "effect"
 import { isReference, type Reference, referenceFrom } from "../../domain/Ids.ts"
 import type { Instant } from "../../domain/Instant.ts"
 import { purposeIn } from "../OwnAddresses.ts"
-import { Text } from "../WireNumber.ts"
+import { nullable, Text } from "../WireNumber.ts"
 
 // Safaricom's HTTP bodies, as far as the gateway uses them: shared by the adapter and the simulator. Amounts are whole shillings.
 
-export const tokenPath = "/oauth/v1/generate"
+/** With `Authorization: Basic` of consumerKey:consumerSecret; answered as OAuth has it. */
+export const tokenPath = "/oauth/v1/generate?grant_type=client_credentials"
 export const paths = {
   charge: "/mpesa/stkpush/v1/processrequest",
   chargeStatus: "/mpesa/stkpushquery/v1/query",
   payout: "/mpesa/b2c/v3/paymentrequest",
-  transaction: "/mpesa/transactionstatus/v1/query",
+  status: "/mpesa/transactionstatus/v1/query",
   balance: "/mpesa/accountbalance/v1/query",
   register: "/mpesa/c2b/v2/registerurl",
   pull: "/pulltransactions/v1/query"
 } as const
-
-const nullable = <S extends Schema.Constraint>(schema: S) => Schema.optionalKey(Schema.NullOr(schema))
-// GET /oauth/v1/generate, with `Authorization: Basic` of consumerKey:consumerSecret
-export const TokenAnswer = Schema.Struct({ access_token: Schema.NonEmptyString, expires_in: Text })
 
 // POST /mpesa/stkpush/v1/processrequest
 export const ChargeAnswer = Schema.Struct({ ResponseCode: Text, CheckoutRequestID: Text.check(Schema.isNonEmpty()) })

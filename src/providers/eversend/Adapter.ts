@@ -1,22 +1,18 @@
-import { Effect, Option, type Scope } from "effect"
+import { Effect, Option } from "effect"
 import { ProviderError } from "../../domain/errors/Retriable.ts"
 import type { TransactionKind } from "../../domain/Transaction.ts"
 import type {
-  ChargeOrder,
   CollectionOperations,
-  ExchangeOperations,
   PayoutOperations,
-  PayoutOrder,
   PayoutQuote,
   ProviderGuarantees,
   StatusOutcome,
   StatusQuery
 } from "../../services/ports/Provider.ts"
 import { decoded, type FactWithAlarm, withoutAlarm } from "../AnswerParsing.ts"
-import { adapterOf, type Connection, connectionTo, type Operations } from "../Connection.ts"
-import { expectedOf, movements } from "../Movements.ts"
+import { adapterOf, type Connection, connectionTo } from "../Connection.ts"
+import { chargesBy, exchangesBy, expectedOf, payoutsBy } from "../Movements.ts"
 import { quoteRefused, requestQuote } from "../Quotes.ts"
-import type { Transport } from "../Transport.ts"
 import { openBankNames } from "./Banks.ts"
 import { eversendCallbacks } from "./Callback.ts"
 import { type EversendSettings, openClient } from "./Client.ts"
@@ -40,48 +36,48 @@ const guarantees: ProviderGuarantees = {
 }
 
 /** One account at Eversend. A call takes at most `timeoutMs`, however many requests it needs; the lookup after a refused payout as long again. */
-export const eversend = adapterOf(
-  identity,
-  guarantees,
-  Effect.fnUntraced(function* (
-    settings: EversendSettings,
-    transport: Transport
-  ): Effect.fn.Return<Operations, never, Scope.Scope> {
-    const client = yield* openClient(settings, transport)
-    const connection = connectionTo(identity, client, settings.timeoutMs)
-    const bankName = yield* openBankNames(client)
-    const { call } = connection
-    const payouts = movements(connection, {
-      place: Effect.fnUntraced(function* (order: PayoutOrder) {
-        const body = payoutBody(order, yield* bankName(order))
-        return payoutOutcome(yield* call({ operation: "payout", method: "POST", path: "/payouts", body }), expectedOf(order))
-      }),
-      look: looking(connection, "payout")
-    })
-    const charges = movements(connection, {
-      place: Effect.fnUntraced(function* (order: ChargeOrder) {
-        const body = chargeBody(order)
-        return chargeOutcome(yield* call({ operation: "charge", method: "POST", path: "/collections/momo", body }), order)
-      }),
-      look: looking(connection, "collection")
-    })
-    const exchanges = movements(connection, {
-      place: Effect.fnUntraced(function* ({ reference, token }: Parameters<ExchangeOperations["execute"]>[0]) {
-        const body = { token, transactionRef: reference }
-        return exchangeOutcome(yield* call({ operation: "exchange", method: "POST", path: "/exchanges", body }))
-      }),
-      look: looking(connection, "exchange")
-    })
-    return {
-      callbacks: eversendCallbacks(settings.webhookSecret),
-      payouts: { quote: quoting(connection), send: payouts.place, fetchStatus: payouts.fetchStatus },
-      collections: { charge: charges.place, sendCode: codeSending(connection), fetchStatus: charges.fetchStatus },
-      reference: referenceData(connection),
-      statement: statement(connection),
-      exchange: { quote: quoteExchange(connection), execute: exchanges.place, fetchStatus: exchanges.fetchStatus }
+export const eversend = adapterOf(identity, guarantees, function* (settings: EversendSettings, transport) {
+  const client = yield* openClient(settings, transport)
+  const connection = connectionTo(identity, client, settings.timeoutMs)
+  const bankName = yield* openBankNames(client)
+  const { call } = connection
+  return {
+    callbacks: eversendCallbacks(settings.webhookSecret),
+    payouts: {
+      quote: quoting(connection),
+      ...payoutsBy(connection, {
+        place: Effect.fnUntraced(function* (order) {
+          const body = payoutBody(order, yield* bankName(order))
+          return payoutOutcome(yield* call({ operation: "payout", method: "POST", path: "/payouts", body }), expectedOf(order))
+        }),
+        look: looking(connection, "payout")
+      })
+    },
+    collections: {
+      sendCode: codeSending(connection),
+      ...chargesBy(connection, {
+        place: (order) => {
+          const body = chargeBody(order)
+          const response = call({ operation: "charge", method: "POST", path: "/collections/momo", body })
+          return Effect.map(response, (answer) => chargeOutcome(answer, order))
+        },
+        look: looking(connection, "collection")
+      })
+    },
+    reference: referenceData(connection),
+    statement: statement(connection),
+    exchange: {
+      quote: quoteExchange(connection),
+      ...exchangesBy(connection, {
+        place: ({ reference, token }) => {
+          const body = { token, transactionRef: reference }
+          return Effect.map(call({ operation: "exchange", method: "POST", path: "/exchanges", body }), exchangeOutcome)
+        },
+        look: looking(connection, "exchange")
+      })
     }
-  })
-)
+  }
+})
 
 const quoting = (connection: Connection): PayoutOperations["quote"] =>
   Effect.fnUntraced(function* (order) {

@@ -1,7 +1,7 @@
 import { Option, type Redacted } from "effect"
-import type { Reported } from "../../domain/CallbackReport.ts"
 import type { Callbacks } from "../../services/ports/Provider.ts"
 import { hintReader, hmacCallbacks } from "../CallbackVerification.ts"
+import { vocabulary } from "../ProviderStatus.ts"
 import { standingOf } from "./Translate.ts"
 import { CallbackBody } from "./Wire.ts"
 
@@ -17,14 +17,13 @@ export const eversendCallbacks = (secret: Redacted.Redacted | null): Callbacks =
 const hintOf = hintReader(CallbackBody, ({ data, eventType, transactionId, transactionRef, type }) => ({
   reference: transactionRef ?? data?.transactionRef,
   id: transactionId ?? data?.transactionId,
-  says: words.get((type ?? eventType ?? "").split(".").at(-1) ?? "") ?? standingOf(data?.status ?? "")
+  says: eventMeaning((type ?? eventType ?? "").split(".").at(-1)) ?? standingOf(data?.status)
 }))
 
 /** How the names of events end. Both families of bodies are in use, and none is published in full. */
-const words: ReadonlyMap<string, Reported> = new Map([
-  ["pending", "pending"],
-  ["success", "successful"],
-  ["successful", "successful"],
-  ["failed", "failed"],
-  ["refunded", "returned"]
-])
+const eventMeaning = vocabulary({
+  pending: ["pending"],
+  successful: ["success", "successful"],
+  failed: ["failed"],
+  returned: ["refunded"]
+})

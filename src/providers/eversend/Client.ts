@@ -34,11 +34,11 @@ export const openClient = (
   return tokenClient(
     {
       baseUrl,
+      timeoutMs,
       request: {
         method: "GET",
-        url: `${baseUrl.replace(/\/+$/, "")}/auth/token`,
-        headers: { ...headers, accept: "application/json", clientId, clientSecret: Redacted.value(clientSecret) },
-        timeoutMs
+        path: "/auth/token",
+        headers: { ...headers, accept: "application/json", clientId, clientSecret: Redacted.value(clientSecret) }
       },
       schema: TokenAnswer,
       tokenIn: ({ token }) => ({ text: token, lifeMs: Duration.toMillis(TOKEN_LIFE) }),

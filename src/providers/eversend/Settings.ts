@@ -1,23 +1,22 @@
 import { Redacted } from "effect"
 import { httpUrl, secret, text } from "../../ConfigRules.ts"
-import { knownProvider } from "../ProviderModule.ts"
+import { knownProvider, whole } from "../ProviderModule.ts"
 import { eversend } from "./Adapter.ts"
 import type { EversendAccount } from "./Client.ts"
 
-const NAME = "eversend"
-
 /** `EVERSEND_BASE_URL`, `EVERSEND_ORIGIN`, and for each mode `CLIENT_ID`, `CLIENT_SECRET`, `WEBHOOK_SECRET`. */
 export const eversendProvider = knownProvider<EversendAccount>({
-  name: NAME,
+  name: "eversend",
   credentials: ["CLIENT_ID", "CLIENT_SECRET", "WEBHOOK_SECRET"],
   // No number is documented: ours.
   pace: { count: 10, windowMs: 1_000, burst: 10 },
   account: ({ baseUrl, own, shared, timeoutMs }) => {
-    const clientId = own("CLIENT_ID", text)
-    const clientSecret = own("CLIENT_SECRET", secret)
-    const webhookSecret = own("WEBHOOK_SECRET", secret)
-    if (clientId === null || clientSecret === null || webhookSecret === null) return null
-    return { baseUrl, timeoutMs, clientId, clientSecret, webhookSecret, origin: shared("ORIGIN", httpUrl) }
+    const needed = whole({
+      clientId: own("CLIENT_ID", text),
+      clientSecret: own("CLIENT_SECRET", secret),
+      webhookSecret: own("WEBHOOK_SECRET", secret)
+    })
+    return needed && { baseUrl, timeoutMs, ...needed, origin: shared("ORIGIN", httpUrl) }
   },
   // A new secret belongs to the same client.
   identity: ({ clientId }) => ({ within: "", own: Redacted.make(clientId) }),

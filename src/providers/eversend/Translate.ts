@@ -1,5 +1,4 @@
 import { Option, Result, Schema } from "effect"
-import type { Reported } from "../../domain/CallbackReport.ts"
 import { type Currency, isCurrency } from "../../domain/Currency.ts"
 import type { TransactionKind } from "../../domain/Transaction.ts"
 import type { ChargeOrder, ChargeOutcome, PayoutOutcome, StatusOutcome, StatusQuery } from "../../services/ports/Provider.ts"
@@ -13,7 +12,7 @@ import {
   moneyCallAnswer,
   nothingObserved
 } from "../Movements.ts"
-import { answerBy, majorUnits, type Sum, sumOf } from "../ProviderStatus.ts"
+import { answerBy, majorUnits, type Sum, sumOf, vocabulary } from "../ProviderStatus.ts"
 import { nameIn, readRow } from "../Rows.ts"
 import { instantIn } from "../Statements.ts"
 import type { ProviderResponse } from "../Transport.ts"
@@ -24,14 +23,7 @@ type Wire = typeof Transaction.Type
 
 const { readAsUnknown } = identity
 
-// Eversend's whole vocabulary. A status that is not here is not understood, and never a failure.
-const standings: ReadonlyMap<string, Reported> = new Map([
-  ["pending", "pending"],
-  ["successful", "successful"],
-  ["failed", "failed"]
-])
-
-export const standingOf = (status: string): Reported | undefined => standings.get(status)
+export const standingOf = vocabulary({ pending: ["pending"], successful: ["successful"], failed: ["failed"] })
 
 /** The answer to POST /payouts. */
 export const payoutOutcome = (response: ProviderResponse, expected: ExpectedTransaction): MoneyCallAnswer<PayoutOutcome> =>

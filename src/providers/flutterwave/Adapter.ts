@@ -1,12 +1,12 @@
-import { Effect, type Scope } from "effect"
-import type { ChargeOrder, PayoutOrder, ProviderGuarantees } from "../../services/ports/Provider.ts"
-import { adapterOf, connectionTo, type Operations } from "../Connection.ts"
-import { expectedOf, lookingBy, movements, payableFor } from "../Movements.ts"
+import { Effect } from "effect"
+import type { ProviderGuarantees } from "../../services/ports/Provider.ts"
+import { bearerClient } from "../Client.ts"
+import { adapterOf, connectionTo } from "../Connection.ts"
+import { chargesBy, expectedOf, lookingBy, payableFor, payoutsBy } from "../Movements.ts"
 import { misroutedTo } from "../Refusals.ts"
-import type { Transport } from "../Transport.ts"
 import { flutterwaveCallbacks } from "./Callback.ts"
 import { clawbacks } from "./Clawbacks.ts"
-import { type FlutterwaveSettings, openClient } from "./Client.ts"
+import type { FlutterwaveSettings } from "./Client.ts"
 import { branchCountries, chargeRoute } from "./Networks.ts"
 import { accountOf, chargePath, chargeRequest, isSenderWanted, senderOf, transferBody, transferPath } from "./Order.ts"
 import { QUOTE_LIFE_MS, quoting } from "./Quote.ts"
@@ -34,56 +34,44 @@ const guarantees: ProviderGuarantees = {
 const PAGE_MS = 86_400_000
 
 /** One account at Flutterwave. A call takes at most `timeoutMs`; the lookup after a refused transfer as long again. */
-export const flutterwave = adapterOf(
-  identity,
-  guarantees,
-  Effect.fnUntraced(function* (
-    settings: FlutterwaveSettings,
-    transport: Transport
-  ): Effect.fn.Return<Operations, never, Scope.Scope> {
-    const client = openClient(settings, transport)
-    const connection = connectionTo(identity, client, settings.timeoutMs)
-    const payouts = movements(connection, {
-      place: Effect.fnUntraced(function* (order: PayoutOrder) {
-        const { corridor, destination, quote } = order
-        const account = accountOf(destination)
-        if (account === undefined || quote.destinationCurrency !== corridor.currency) return noRoute
-        const from = senderOf(order.sender ?? null, settings.sender)
-        if (from === null && isSenderWanted(corridor)) return noRoute
-        const body = transferBody(order, account, from)
-        return payoutOutcome(
-          yield* connection.call({ operation: "transfer", method: "POST", path: "/transfers", body }),
-          expectedOf(order)
-        )
+export const flutterwave = adapterOf(identity, guarantees, function* (settings: FlutterwaveSettings, transport) {
+  const { baseUrl, secretKey, sender, timeoutMs, webhookSecretHash } = settings
+  const connection = connectionTo(identity, bearerClient(baseUrl, secretKey, transport), timeoutMs)
+  const { call } = connection
+  return {
+    callbacks: flutterwaveCallbacks(webhookSecretHash),
+    payouts: {
+      sender: (corridor) => (isSenderWanted(corridor) ? (sender === null ? "needed" : "taken") : undefined),
+      quote: quoting(connection),
+      ...payoutsBy(connection, {
+        place: Effect.fnUntraced(function* (order) {
+          const { corridor, destination, quote } = order
+          const account = accountOf(destination)
+          if (account === undefined || quote.destinationCurrency !== corridor.currency) return noRoute
+          const from = senderOf(order.sender ?? null, sender)
+          if (from === null && isSenderWanted(corridor)) return noRoute
+          const body = transferBody(order, account, from)
+          const response = yield* call({ operation: "transfer", method: "POST", path: "/transfers", body })
+          return payoutOutcome(response, expectedOf(order))
+        }),
+        look: lookingBy(connection, "ask", transferPath, transferFound)
+      })
+    },
+    collections: {
+      reachesNetwork: ({ country, network }) => chargeRoute(country, network) !== undefined,
+      ...chargesBy(connection, {
+        place: Effect.fnUntraced(function* (order) {
+          const request = chargeRequest(order, settings.emailDomain)
+          if (request === undefined) return noRoute
+          return chargeOutcome(yield* call({ operation: "charge", method: "POST", ...request }), order)
+        }),
+        look: payableFor(() => PAGE_MS, lookingBy(connection, "ask", chargePath, chargeFound))
       }),
-      look: lookingBy(connection, "ask", transferPath, transferFound)
-    })
-    const charges = movements(connection, {
-      place: Effect.fnUntraced(function* (order: ChargeOrder) {
-        const call = chargeRequest(order, settings.emailDomain)
-        if (call === undefined) return noRoute
-        return chargeOutcome(yield* connection.call({ operation: "charge", method: "POST", ...call }), order)
-      }),
-      look: payableFor(() => PAGE_MS, lookingBy(connection, "ask", chargePath, chargeFound))
-    })
-    return {
-      callbacks: flutterwaveCallbacks(settings.webhookSecretHash),
-      payouts: {
-        sender: (corridor) => (isSenderWanted(corridor) ? (settings.sender === null ? "needed" : "taken") : undefined),
-        quote: quoting(connection),
-        send: payouts.place,
-        fetchStatus: payouts.fetchStatus
-      },
-      collections: {
-        reachesNetwork: ({ country, network }) => chargeRoute(country, network) !== undefined,
-        charge: charges.place,
-        fetchStatus: charges.fetchStatus,
-        clawbacks: clawbacks(connection)
-      },
-      reference: referenceData(connection),
-      statement: statement(connection)
-    }
-  })
-)
+      clawbacks: clawbacks(connection)
+    },
+    reference: referenceData(connection),
+    statement: statement(connection)
+  }
+})
 
 const noRoute = misroutedTo(identity.title, "The provider does not serve this country, network or recipient.", "no such route")

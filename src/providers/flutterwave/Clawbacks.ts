@@ -1,7 +1,7 @@
 import { isReference } from "../../domain/Ids.ts"
 import { iso } from "../../domain/Instant.ts"
 import type { ClawbackQuery } from "../../services/ports/ProviderClawbacks.ts"
-import { clawbackIn, clawbackList, clawbacksOf } from "../Clawbacks.ts"
+import { clawbackIn, clawbackList, clawbackStates, clawbacksOf } from "../Clawbacks.ts"
 import type { Connection } from "../Connection.ts"
 import { Chargeback, Listed, Refund } from "./Wire.ts"
 
@@ -34,20 +34,16 @@ const chargebacks = clawbackList({
   clawbackOf: ({ amount, currency, id, stage: reason, status, transaction_id, tx_ref }) => ({
     reference: isReference(tx_ref) ? tx_ref : null,
     providerReference: transaction_id ?? null,
-    factIn: clawbackIn({ by: "dispute", id, state: chargebackStates.get(status), status, amount, currency, reason })
+    factIn: clawbackIn({ by: "dispute", id, state: chargebackState(status), status, amount, currency, reason })
   })
 })
 
 /** `declined`: we contested it. */
-const chargebackStates: ReadonlyMap<string, "open" | "taken" | "kept"> = new Map([
-  ["initiated", "open"],
-  ["pending", "open"],
-  ["declined", "open"],
-  ["accepted", "taken"],
-  ["lost", "taken"],
-  ["won", "kept"],
-  ["reversed", "kept"]
-])
+const chargebackState = clawbackStates({
+  open: ["initiated", "pending", "declined"],
+  taken: ["accepted", "lost"],
+  kept: ["won", "reversed"]
+})
 
 const refunds = clawbackList({
   ...shared,
@@ -63,7 +59,7 @@ const refunds = clawbackList({
       factIn: clawbackIn({
         by: "refund",
         id,
-        state: disbursed === "" ? refundStates.get(written ?? "") : disbursements.get(disbursed),
+        state: disbursed === "" ? refundState(written) : disbursementState(disbursed),
         status,
         amount: amount_refunded ?? AmountRefunded,
         currency: null
@@ -75,23 +71,11 @@ const refunds = clawbackList({
 const disbursedIn = (meta: unknown): string =>
   typeof meta === "object" && meta !== null && "disburse_status" in meta ? String(meta.disburse_status ?? "") : ""
 
-const disbursements: ReadonlyMap<string, "taken" | "kept"> = new Map([
-  ["successful", "taken"],
-  ["failed", "kept"]
-])
+const disbursementState = clawbackStates({ taken: ["successful"], kept: ["failed"] })
 
 /** `completed` means that it was initiated. */
-const refundStates: ReadonlyMap<string, "open" | "taken" | "kept"> = new Map([
-  ["new", "open"],
-  ["pending", "open"],
-  ["pending-momo", "open"],
-  ["processing", "open"],
-  ["completed", "open"],
-  ["completed-bank-transfer", "taken"],
-  ["completed-momo", "taken"],
-  ["completed-mpgs", "taken"],
-  ["completed-offline", "taken"],
-  ["completed-preauth", "taken"],
-  ["successful", "taken"],
-  ["failed", "kept"]
-])
+const refundState = clawbackStates({
+  open: ["new", "pending", "pending-momo", "processing", "completed"],
+  taken: ["completed-bank-transfer", "completed-momo", "completed-mpgs", "completed-offline", "completed-preauth", "successful"],
+  kept: ["failed"]
+})

@@ -1,6 +1,4 @@
 import type { Redacted } from "effect"
-import { bearerClient, type Client } from "../Client.ts"
-import type { Transport } from "../Transport.ts"
 
 /** The sender, where a corridor requires it (M-Pesa in Kenya). */
 export interface Sender {
@@ -23,6 +21,3 @@ export interface FlutterwaveSettings {
   /** For one call. */
   readonly timeoutMs: number
 }
-
-export const openClient = ({ baseUrl, secretKey }: FlutterwaveSettings, transport: Transport): Client =>
-  bearerClient(baseUrl, secretKey, transport)

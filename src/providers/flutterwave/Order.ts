@@ -3,22 +3,16 @@ import type { Corridor } from "../../domain/Corridor.ts"
 import type { Currency } from "../../domain/Currency.ts"
 import { RawJson } from "../../domain/Json.ts"
 import type { MinorUnits } from "../../domain/Money.ts"
-import { type Destination, nameOf } from "../../domain/Party.ts"
+import type { Destination } from "../../domain/Party.ts"
 import type { Sender as OwnSender } from "../../domain/Sender.ts"
 import type { ChargeOrder, PayoutOrder } from "../../services/ports/Provider.ts"
 import { payerEmail } from "../PayerEmail.ts"
-import { noteText, plainRule, providerText } from "../ProviderText.ts"
+import { digitsOf, noteText, plainRule, providerText, recipientName } from "../ProviderText.ts"
 import { plainDecimal } from "../WireNumber.ts"
 import type { Sender } from "./Client.ts"
 import { branchCountries, chargeRoute, momoBank, pays, WALLET_BANK } from "./Networks.ts"
 
 // From the gateway's orders to Flutterwave's bodies.
-
-/**
- * Flutterwave fails a transfer to a phone without a name. Where the tenant gave none, these words stand for it, which cannot be mistaken
- * for a name.
- */
-const NOBODY = "Payment Recipient"
 
 /** The longest text that Flutterwave takes for a name, an address or a narration. */
 const LONGEST_TEXT = 100
@@ -35,7 +29,7 @@ export const chargeRequest = ({ amount, corridor, payer, redirectUrl, reference,
     amount: money(amount, corridor.currency),
     currency: corridor.currency,
     email: payerEmail(payer, { own: reference.toLowerCase(), domain: emailDomain, longest: LONGEST_TEXT }),
-    phone_number: digits(source.msisdn),
+    phone_number: digitsOf(source.msisdn),
     ...(fullname === undefined ? {} : { fullname }),
     ...(route.network === null ? {} : { network: route.network }),
     ...(route.needs === "country" ? { country: source.country } : {}),
@@ -45,18 +39,17 @@ export const chargeRequest = ({ amount, corridor, payer, redirectUrl, reference,
   return { path: `/charges?type=${route.type}`, body }
 }
 
-const nameFor = (destination: Destination): string => {
-  const name = nameOf(destination)
-  return (name === null ? undefined : providerText(textRule, Redacted.value(name))) ?? NOBODY
-}
-
-/** The destination of a transfer; undefined where Flutterwave has no word for it. */
+/** The destination of a transfer; undefined where Flutterwave has no word for it. It fails a transfer to a phone without a name. */
 export const accountOf = (destination: Destination) => {
   switch (destination._tag) {
     case "momo": {
       const bank = momoBank(destination.country, destination.network)
       if (bank === undefined) return undefined
-      return { account_bank: bank, account_number: digits(destination.msisdn), beneficiary_name: nameFor(destination) }
+      return {
+        account_bank: bank,
+        account_number: digitsOf(destination.msisdn),
+        beneficiary_name: recipientName(textRule, destination)
+      }
     }
     case "bank": {
       const { accountNumber, bankCode, branchCode, country } = destination
@@ -65,7 +58,7 @@ export const accountOf = (destination: Destination) => {
       return {
         account_bank: bankCode,
         account_number: Redacted.value(accountNumber),
-        beneficiary_name: nameFor(destination),
+        beneficiary_name: recipientName(textRule, destination),
         ...(isByBranch ? { destination_branch_code: branchCode } : {})
       }
     }
@@ -104,7 +97,7 @@ export const senderOf = (own: OwnSender | null, ofAccount: Sender | null): Sende
     : {
         name: providerText(textRule, Redacted.value(own.name)) ?? Redacted.value(own.name),
         country: own.country,
-        phone: digits(own.msisdn)
+        phone: digitsOf(own.msisdn)
       }
 
 export const chargePath = ({ reference }: Pick<PayoutOrder, "reference">): string =>
@@ -114,6 +107,3 @@ export const transferPath = ({ reference }: Pick<PayoutOrder, "reference">): str
 
 /** As a JSON number, to the digit; a whole amount as an integer, which is all that v3's own reference promises to take. */
 const money = (amount: MinorUnits, currency: Currency): RawJson => new RawJson(plainDecimal(amount, currency))
-
-/** With the country's prefix, without a plus sign. */
-const digits = (msisdn: Redacted.Redacted): string => Redacted.value(msisdn).replace(/\D/g, "")

@@ -1,11 +1,9 @@
 import { Redacted } from "effect"
 import { type Rule, secret } from "../../ConfigRules.ts"
 import { emailDomain, RESERVED_DOMAIN } from "../PayerEmail.ts"
-import { knownProvider } from "../ProviderModule.ts"
+import { knownProvider, whole } from "../ProviderModule.ts"
 import { flutterwave } from "./Adapter.ts"
 import type { FlutterwaveSettings, Sender } from "./Client.ts"
-
-const NAME = "flutterwave"
 
 const sender: Rule<Sender> = {
   meaning: "a name, its country and its phone number such as Acme Ltd:KE:254700000000",
@@ -17,17 +15,15 @@ const sender: Rule<Sender> = {
 
 /** `FLUTTERWAVE_BASE_URL` (with `/v3`), optionally `FLUTTERWAVE_SENDER` and `FLUTTERWAVE_EMAIL_DOMAIN`, and for each mode `SECRET_KEY`, `WEBHOOK_SECRET_HASH`. */
 export const flutterwaveProvider = knownProvider<FlutterwaveSettings>({
-  name: NAME,
+  name: "flutterwave",
   credentials: ["SECRET_KEY", "WEBHOOK_SECRET_HASH"],
   // The only number that was ever published, of an older interface.
   pace: { count: 300, windowMs: 60_000, burst: 10 },
   account: ({ baseUrl, own, shared, timeoutMs }) => {
-    const secretKey = own("SECRET_KEY", secret)
-    const webhookSecretHash = own("WEBHOOK_SECRET_HASH", secret)
+    const needed = whole({ secretKey: own("SECRET_KEY", secret), webhookSecretHash: own("WEBHOOK_SECRET_HASH", secret) })
     const sentBy = shared("SENDER", sender)
     const payerDomain = shared("EMAIL_DOMAIN", emailDomain) ?? RESERVED_DOMAIN
-    if (secretKey === null || webhookSecretHash === null) return null
-    return { baseUrl, timeoutMs, secretKey, webhookSecretHash, sender: sentBy, emailDomain: payerDomain }
+    return needed && { baseUrl, timeoutMs, ...needed, sender: sentBy, emailDomain: payerDomain }
   },
   // Neither a key nor any free answer names the account. The key chooses the mode, whatever its settings are called.
   identity: ({ secretKey }) => ({ within: keyMode(secretKey), own: secretKey }),

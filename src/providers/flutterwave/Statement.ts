@@ -20,14 +20,13 @@ interface Page {
 const isLast = ({ data, meta }: Page, page: number): boolean =>
   meta === undefined ? data.length === 0 : page >= Number(meta.page_info.total_pages)
 
+const list = { schema: Listed, rows: ({ data }: Page) => data, isLast }
 const shared = { id: "id", currency: ["currency"], status: "status", beganAt: ["created_at"] } as const
 
 const charges = pagedList({
+  ...list,
   operation: "transactions",
   path: paged("transactions"),
-  schema: Listed,
-  rows: ({ data }) => data,
-  isLast,
   row: Transaction,
   members: { ...shared, reference: "tx_ref", sum: ["amount", "amount_settled", "app_fee"] },
   lineOf: (charge) =>
@@ -43,11 +42,9 @@ const charges = pagedList({
 })
 
 const transfers = pagedList({
+  ...list,
   operation: "transfers",
   path: paged("transfers"),
-  schema: Listed,
-  rows: ({ data }) => data,
-  isLast,
   row: Transfer,
   members: { ...shared, reference: "reference", sum: ["amount", "fee"] },
   lineOf: (transfer) =>

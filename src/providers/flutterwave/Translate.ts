@@ -13,7 +13,7 @@ import {
   nothingObserved,
   onceNotFound
 } from "../Movements.ts"
-import { answerBy, isOtherParty, majorUnits, type Shown, sumOf } from "../ProviderStatus.ts"
+import { answerBy, isOtherParty, majorUnits, type Shown, sumOf, vocabulary } from "../ProviderStatus.ts"
 import { notPaid } from "../Refusals.ts"
 import type { ProviderResponse } from "../Transport.ts"
 import { failureOf, identity, refusal, refusalStatus, unprovenRefusal, usedReference } from "./Refusals.ts"
@@ -24,29 +24,20 @@ type Payout = typeof Transfer.Type
 
 const { readAsUnknown } = identity
 
-// Flutterwave's whole vocabulary. A status that is not here is not understood, and never a failure.
-const charges: ReadonlyMap<string, Reported> = new Map([
-  ["pending", "pending"],
-  // The code or the prompt of it is outstanding.
-  ["success-pending-validation", "pending"],
-  ["successful", "successful"],
-  ["failed", "failed"]
-])
+const meaningOf = vocabulary({
+  // Of the second the code or the prompt is outstanding.
+  pending: ["pending", "success-pending-validation"],
+  successful: ["successful"],
+  failed: ["failed"]
+})
 // Of a payer who left, or of a call that went wrong: hints, which say nothing of a payment that comes later.
 const unfinished: ReadonlySet<string> = new Set(["cancelled", "abandoned", "error"])
-const transfers: ReadonlyMap<string, Reported> = new Map([
-  ["NEW", "pending"],
-  ["PENDING", "pending"],
-  ["SUCCESSFUL", "successful"],
-  ["FAILED", "failed"]
-])
 
-export const chargeMeaning = (status: string): Reported | undefined => (unfinished.has(status) ? "pending" : charges.get(status))
-export const transferMeaning = (status: string): Reported | undefined => transfers.get(status)
-
+export const chargeMeaning = (status: string): Reported | undefined => (unfinished.has(status) ? "pending" : meaningOf(status))
 /** In a list of a day that is over, an unfinished charge moved nothing. */
-export const chargeLineMeaning = (status: string): Reported | undefined =>
-  unfinished.has(status) ? "failed" : charges.get(status)
+export const chargeLineMeaning = (status: string): Reported | undefined => (unfinished.has(status) ? "failed" : meaningOf(status))
+
+export const transferMeaning = vocabulary({ pending: ["NEW", "PENDING"], successful: ["SUCCESSFUL"], failed: ["FAILED"] })
 
 /** The answer to POST /charges. */
 export const chargeOutcome = (response: ProviderResponse, order: ChargeOrder): MoneyCallAnswer<ChargeOutcome> =>

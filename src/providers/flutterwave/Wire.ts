@@ -1,10 +1,8 @@
 import { Schema } from "effect"
-import { Amount, Text } from "../WireNumber.ts"
+import { Amount, nullable, Text } from "../WireNumber.ts"
 
 // Flutterwave's v3 HTTP bodies, as far as the gateway uses them: shared by the adapter and the simulator. Amounts are major units, JSON
 // numbers in both directions; both sides read them as text (WireNumber). Members that are not named here are ignored.
-
-const nullable = <S extends Schema.Constraint>(schema: S) => Schema.optionalKey(Schema.NullOr(schema))
 
 /** The envelope of every success. `status: "error"` under a 2xx does not fit it. */
 const envelope = <S extends Schema.Constraint>(data: S) => Schema.Struct({ status: Schema.Literal("success"), data })

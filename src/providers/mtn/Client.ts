@@ -1,10 +1,10 @@
-import { type Effect, Redacted } from "effect"
+import { Effect, Redacted } from "effect"
 import type { Client } from "../Client.ts"
 import type { ContractFees } from "../ContractFees.ts"
-import { tokenClient } from "../Tokens.ts"
+import { basicCredentials, oauth, tokenClient } from "../Tokens.ts"
 import type { Transport } from "../Transport.ts"
 import type { Market } from "./Networks.ts"
-import { type Product, TokenAnswer, tokenPath } from "./Wire.ts"
+import { type Product, tokenPath } from "./Wire.ts"
 
 /** Our account in one country: MTN contracts, hosts and credentials end at the border. */
 export interface CountryAccount extends Market {
@@ -30,47 +30,34 @@ export interface MtnSettings {
 }
 
 /** One country's account, and a client for each of its products. */
-export interface Branch extends Market {
+export interface OpenedAccount extends CountryAccount {
   readonly clients: Readonly<Record<Product, Client>>
+  readonly client: Client
 }
 
 /** Before a token's end, so that none runs out on the way. */
 const TOKEN_MARGIN_MS = 60_000
-/** Whatever MTN says. */
-const LONGEST_TOKEN_LIFE_MS = 3_600_000
 
-/** Authenticated calls to one product in one country. */
-export const openClient = (
-  { timeoutMs }: Pick<MtnSettings, "timeoutMs">,
-  account: CountryAccount,
-  product: Product,
-  transport: Transport
-): Effect.Effect<Client> => {
-  const { baseUrl, environment, subscriptionKeys } = account
-  const subscription = { "ocp-apim-subscription-key": Redacted.value(subscriptionKeys[product]) }
-  return tokenClient(
-    {
-      baseUrl,
-      request: {
-        method: "POST",
-        url: baseUrl.replace(/\/+$/, "") + tokenPath(product),
-        headers: { ...subscription, accept: "application/json", authorization: `Basic ${basic(account)}` },
-        timeoutMs
-      },
-      schema: TokenAnswer,
-      tokenIn: ({ access_token: text, expires_in }) => ({ text, lifeMs: lifeOf(expires_in) }),
-      refusing: [400, 401, 403],
-      alarm: "MTN refuses the gateway's own credentials, its subscription or its address",
-      headers: { ...subscription, "x-target-environment": environment }
-    },
-    transport
-  )
-}
-
-const basic = ({ apiKey, userId }: CountryAccount): string =>
-  Buffer.from(`${userId}:${Redacted.value(apiKey)}`).toString("base64")
-
-const lifeOf = (seconds: string): number => {
-  const lifeMs = /^\d{1,9}$/.test(seconds) ? Number(seconds) * 1000 : 0
-  return Math.max(0, Math.min(lifeMs, LONGEST_TOKEN_LIFE_MS) - TOKEN_MARGIN_MS)
-}
+export const openAccount =
+  (timeoutMs: number) =>
+  (account: CountryAccount, transport: Transport): Effect.Effect<OpenedAccount> => {
+    const { apiKey, baseUrl, environment, subscriptionKeys, userId } = account
+    const authorization = basicCredentials(userId, apiKey)
+    const open = (product: Product): Effect.Effect<Client> => {
+      const subscription = { "ocp-apim-subscription-key": Redacted.value(subscriptionKeys[product]) }
+      const headers = { ...subscription, accept: "application/json", authorization }
+      return tokenClient(
+        {
+          baseUrl,
+          timeoutMs,
+          request: { method: "POST", path: tokenPath(product), headers },
+          ...oauth(TOKEN_MARGIN_MS),
+          alarm: "MTN refuses the gateway's own credentials, its subscription or its address",
+          headers: { ...subscription, "x-target-environment": environment }
+        },
+        transport
+      )
+    }
+    const clients = Effect.all({ collection: open("collection"), disbursement: open("disbursement") })
+    return Effect.map(clients, (opened) => ({ ...account, clients: opened, client: opened.disbursement }))
+  }

@@ -1,8 +1,11 @@
 import { Schema } from "effect"
 import type { Currency } from "../../domain/Currency.ts"
-import type { FeePlace, PricedPlaces } from "../FeeSchedule.ts"
+import { pricedNetwork } from "../FeeSchedule.ts"
 
-/** Where MTN's network is among the gateway's corridors. No two of them have the same currency, by which a question finds its country. */
+/** As corridor rows spell it. */
+export const NETWORK = "MTN"
+
+/** Where MTN's network is among the gateway's corridors. No two of them have the same currency, by which an account is known. */
 export const MarketCountry = Schema.Literals(["UG", "GH", "RW", "ZM", "CM", "CI"])
 export type MarketCountry = typeof MarketCountry.Type
 
@@ -40,9 +43,8 @@ export const marketOf = (country: MarketCountry): Market => {
 /** MTN's test system, whatever country it stands for, has one environment and one currency. */
 export const sandboxOf = (country: MarketCountry): Market => ({ country, environment: "sandbox", currency: "EUR" })
 
-const feePlaces: ReadonlyArray<FeePlace> = marketCountries.flatMap((country) =>
-  [marketOf(country), sandboxOf(country)].map(({ currency }) => ({ country, currency, method: "momo", networks: ["MTN"] }))
-)
-
 /** MTN's answers name no fee. */
-export const pricedPlaces: PricedPlaces = { payout: feePlaces, collection: feePlaces }
+export const pricedPlaces = pricedNetwork(
+  NETWORK,
+  marketCountries.flatMap((country) => [marketOf(country), sandboxOf(country)])
+)

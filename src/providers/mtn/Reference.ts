@@ -1,42 +1,29 @@
-import { Effect, Option, Redacted, Result, type Schema } from "effect"
+import { Effect, Option, Result, type Schema } from "effect"
 import { ProviderError } from "../../domain/errors/Retriable.ts"
 import { fromDecimalDown } from "../../domain/Money.ts"
 import type { MomoParty } from "../../domain/Party.ts"
 import type { MobileHolder } from "../../services/ports/Provider.ts"
-import type { Balance, ReferenceData } from "../../services/ports/ProviderReads.ts"
+import type { Balance } from "../../services/ports/ProviderReads.ts"
 import { logAlarm } from "../AnswerParsing.ts"
-import { type Deadline, deadlineAfter, timeLeft } from "../Client.ts"
-import type { Branch, HolderCheck } from "./Client.ts"
-import { places } from "./Networks.ts"
-import { digitsOf } from "./Order.ts"
+import { deadlineAfter, timeLeft } from "../Client.ts"
+import { type Branch, holderNamed } from "../CountryBranches.ts"
+import { digitsOf } from "../ProviderText.ts"
+import type { HolderCheck, OpenedAccount } from "./Client.ts"
 import { decodedOk, identity, unsaidBy } from "./Refusals.ts"
 import { ActiveAnswer, BalanceAnswer, balancePath, HolderAnswer, holderPath, type Product } from "./Wire.ts"
 
-/** MTN's free reads. It knows no banks. */
-export const referenceData = (
-  branches: ReadonlyArray<Branch>,
-  deadline: Deadline
-): Required<Pick<ReferenceData, "countries" | "balances">> => ({
-  countries: Effect.succeed(
-    branches.map(({ country }) => {
-      const { name, phonePrefix } = places[country]
-      return { country, name, phonePrefix, methods: ["momo"] }
-    })
-  ),
-  // Two wallets in each country.
-  balances: Effect.flatMap(deadline, (until) =>
-    Effect.forEach(
-      branches.flatMap((branch) => order.map((product) => ({ branch, product }))),
-      ({ branch, product }) => balanceOf(branch, product, until),
-      { concurrency: "unbounded" }
-    )
-  ).pipe(Effect.withSpan("mtn.balances"))
-})
+// MTN's free reads. It knows no banks.
 
 /** The account from which payouts are paid comes first; collections go to another account, and stay there until they are moved. */
 const order: ReadonlyArray<Product> = ["disbursement", "collection"]
 
-const balanceOf = Effect.fnUntraced(function* ({ clients, currency }: Branch, product: Product, until: number) {
+/** Two wallets in each country. */
+export const balancesOf = ({ account, connection }: Branch<OpenedAccount>) =>
+  Effect.flatMap(connection.deadline, (until) =>
+    Effect.forEach(order, (product) => balanceOf(account, product, until), { concurrency: "unbounded" })
+  )
+
+const balanceOf = Effect.fnUntraced(function* ({ clients, currency }: OpenedAccount, product: Product, until: number) {
   const response = yield* clients[product]({ operation: "balance", method: "GET", path: balancePath(product) }, until)
   const answer = Option.getOrUndefined(decodedOk(BalanceAnswer, response))
   const available = answer?.currency === currency ? fromDecimalDown(answer.availableBalance, currency) : undefined
@@ -58,7 +45,7 @@ const FORBIDDEN_NUMBERS = 3
  * The holder of a recipient's number. Only `result: false` says that it is not active: what is refused, a number that is not found among
  * it, says nothing. The name is asked for where somebody can be paid.
  */
-export const holderBy = (branches: ReadonlyArray<Branch>, check: Exclude<HolderCheck, "off">, deadline: Deadline) => {
+export const holderBy = (check: Exclude<HolderCheck, "off">) => {
   /** Until when a question is not asked again, for each market that refused it. */
   const unsaid = new Map<string, number>()
   /** The numbers for which a question was forbidden since one was answered. */
@@ -73,7 +60,7 @@ export const holderBy = (branches: ReadonlyArray<Branch>, check: Exclude<HolderC
   }
 
   const ask = Effect.fnUntraced(function* <A>(
-    { clients, country }: Branch,
+    { client, country }: OpenedAccount,
     msisdn: MomoParty["msisdn"],
     { schema, what }: HolderQuestion<A>,
     until: number
@@ -82,7 +69,7 @@ export const holderBy = (branches: ReadonlyArray<Branch>, check: Exclude<HolderC
     if ((yield* timeLeft(unsaid.get(question) ?? 0)) > 0) return undefined
     const number = digitsOf(msisdn)
     const call = { operation: "holder", method: "GET", path: holderPath(number, what), keepsToken: true } as const
-    const response = yield* clients.disbursement(call, until)
+    const response = yield* client(call, until)
     const answer = Option.getOrUndefined(decodedOk(schema, response))
     if (answer !== undefined) {
       forbidden.delete(question)
@@ -94,19 +81,17 @@ export const holderBy = (branches: ReadonlyArray<Branch>, check: Exclude<HolderC
     return undefined
   })
 
-  return Effect.fn("mtn.holder")(function* ({
-    country,
-    msisdn,
-    network
-  }: MomoParty): Effect.fn.Return<MobileHolder, ProviderError> {
-    const branch = branches.find((one) => one.country === country)
-    if (branch === undefined || network !== "MTN") return unnamed
-    const until = yield* deadline
-    const active = yield* ask(branch, msisdn, { what: "active", schema: ActiveAnswer }, until)
+  return Effect.fnUntraced(function* (
+    { account }: Branch<OpenedAccount>,
+    msisdn: MomoParty["msisdn"],
+    until: number
+  ): Effect.fn.Return<MobileHolder, ProviderError> {
+    const active = yield* ask(account, msisdn, { what: "active", schema: ActiveAnswer }, until)
     if (active?.result === false) return "inactive"
-    const info = check === "name" ? yield* ask(branch, msisdn, { what: "basicuserinfo", schema: HolderAnswer }, until) : undefined
-    const name = info?.name ?? [info?.given_name, info?.family_name].filter((part) => part).join(" ")
-    return /\p{L}/u.test(name) ? { name: Redacted.make(name) } : unnamed
+    const info =
+      check === "name" ? yield* ask(account, msisdn, { what: "basicuserinfo", schema: HolderAnswer }, until) : undefined
+    const name = info?.name ?? null
+    return name === null ? holderNamed(info?.given_name, info?.family_name) : holderNamed(name)
   })
 }
 
@@ -114,5 +99,3 @@ interface HolderQuestion<A> {
   readonly what: "active" | "basicuserinfo"
   readonly schema: Schema.ConstraintDecoder<A>
 }
-
-const unnamed = { name: null } as const

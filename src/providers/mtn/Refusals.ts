@@ -1,5 +1,5 @@
 import type { Schema } from "effect"
-import { type Answered, decoded, errorIn, type FactWithAlarm, unknownOutcome } from "../AnswerParsing.ts"
+import { codedAnswers, decoded, errorIn, type FactWithAlarm } from "../AnswerParsing.ts"
 import type { Identity } from "../Connection.ts"
 import {
   type ProviderRefusal,
@@ -8,22 +8,12 @@ import {
   refusalOf,
   refusedBy,
   refusedUnsaid,
+  rowOf,
   undelivered,
   unknownRecipient
 } from "../Refusals.ts"
 import type { ProviderResponse } from "../Transport.ts"
 import { ErrorAnswer, type Product } from "./Wire.ts"
-
-export const identity: Identity = {
-  name: "mtn",
-  title: "MTN",
-  accountPerCountry: true,
-  readAsUnknown: (response) =>
-    unknownOutcome(response, (answered, reason) => {
-      const note = noteOf(answered)
-      return { note, alarm: reason === "bad_response" ? `an answer of MTN's cannot be read: ${note}` : null }
-    })
-}
 
 /** The body of a 200, where it has the shape that it must have. */
 export const decodedOk = <A>(schema: Schema.ConstraintDecoder<A>, response: ProviderResponse) =>
@@ -39,9 +29,14 @@ export const codeOf = (response: ProviderResponse): string | null => {
   return error !== undefined && "code" in error && CODE.test(error.code) ? error.code : null
 }
 
-export const noteOf = (response: Answered): string => {
-  const code = codeOf(response)
-  return `HTTP ${response.status}${code === null ? "" : `, ${code}`}`
+const answers = codedAnswers("MTN", codeOf)
+export const { noteOf } = answers
+
+export const identity: Identity = {
+  name: "mtn",
+  title: "MTN",
+  accountPerCountry: true,
+  readAsUnknown: answers.readAsUnknown
 }
 
 /** Our account, its keys, its address, or what it may do. */
@@ -170,7 +165,4 @@ export const wordOf = (reason: string): string =>
     .replace(/[\s-]+/g, "_")
 
 /** A reason that is not in the table changes nothing about the failure, and raises no alarm. */
-export const failureBy = (product: Product, reason: string): ProviderRefusal => {
-  const word = wordOf(reason)
-  return Object.hasOwn(reasons[product], word) ? (reasons[product][word] ?? unsaid) : unsaid
-}
+export const failureBy = (product: Product, reason: string): ProviderRefusal => rowOf(reasons[product], wordOf(reason)) ?? unsaid

@@ -1,20 +1,18 @@
 import { Redacted } from "effect"
-import { httpUrl, type Rule, secret, text } from "../../ConfigRules.ts"
+import { httpsUrl, httpUrl, type Rule, secret, text, words } from "../../ConfigRules.ts"
 import { byCountry } from "../CountryList.ts"
 import { contractFeesOf } from "../FeeSchedule.ts"
 import { type AccountReader, knownProvider } from "../ProviderModule.ts"
 import { mtn } from "./Adapter.ts"
-import type { CountryAccount, HolderCheck, MtnSettings } from "./Client.ts"
+import type { CountryAccount, MtnSettings } from "./Client.ts"
 import { type MarketCountry, marketCountries, marketOf, pricedPlaces, sandboxOf } from "./Networks.ts"
-
-const NAME = "mtn"
 
 /**
  * `MTN_BASE_URL`, the contract's fees, and for each mode `USER_ID`, `API_KEY`, `COLLECTION_KEY`, `DISBURSEMENT_KEY`, each
  * a comma list with one for each country (`UG:…,GH:…`). Optional for a mode: `HOSTS`, `TARGET_ENVIRONMENT`, `CALLBACK_URL`, `HOLDER_CHECK`.
  */
 export const mtnProvider = knownProvider<MtnSettings>({
-  name: NAME,
+  name: "mtn",
   credentials: ["USER_ID", "API_KEY", "COLLECTION_KEY", "DISBURSEMENT_KEY"],
   contract: { places: pricedPlaces, fees: ({ fees }) => fees },
   // No number is published; integrators report 10 a second, and with its burst this is never more.
@@ -60,7 +58,7 @@ const countriesBy = ({ baseUrl, own }: AccountReader, isSandbox: boolean): Reado
 
 type ByCountry<A> = ReadonlyMap<MarketCountry, A>
 
-/** The sandbox has one currency, by which a question could not find its country. */
+/** An account is known by its currency, and the sandbox has one. */
 const alone = <A>(rule: Rule<ByCountry<A>>): Rule<ByCountry<A>> => ({
   ...rule,
   meaning: `${rule.meaning}, and of one country only in the sandbox`,
@@ -70,20 +68,8 @@ const alone = <A>(rule: Rule<ByCountry<A>>): Rule<ByCountry<A>> => ({
   }
 })
 
-const sandbox: Rule<"sandbox"> = {
-  meaning: "sandbox, or absent: each country has its own",
-  of: (value) => (value === "sandbox" ? value : undefined)
-}
-
-const holderChecks: Rule<HolderCheck> = {
-  meaning: "name, active or off: what is asked about a recipient before a payout",
-  of: (value) => (value === "name" || value === "active" || value === "off" ? value : undefined)
-}
-
-const httpsUrl: Rule<string> = {
-  meaning: "an https address",
-  of: (value) => (value.startsWith("https://") ? httpUrl.of(value) : undefined)
-}
+const sandbox = words("sandbox, or absent: each country has its own", "sandbox")
+const holderChecks = words("name, active or off: what is asked about a recipient before a payout", "name", "active", "off")
 
 /** It holds the secret path. The sandbox calls back by http where its newer pages say https: what is set is sent. */
 const secretUrl = ({ meaning, of }: Rule<string>): Rule<Redacted.Redacted> => ({

@@ -5,7 +5,7 @@ import type { MinorUnits } from "../../domain/Money.ts"
 import type { PayoutOutcome, StatusOutcome, StatusQuery } from "../../services/ports/Provider.ts"
 import { type FactWithAlarm, isAnswered, withoutAlarm } from "../AnswerParsing.ts"
 import { acceptedAs, asCreateOutcome, type MoneyCallAnswer, notSent, onceNotFound } from "../Movements.ts"
-import { answerBy, isOtherParty, sumOf } from "../ProviderStatus.ts"
+import { answerBy, isOtherParty, sumOf, vocabulary } from "../ProviderStatus.ts"
 import type { ProviderResponse } from "../Transport.ts"
 import { codeOf, decodedOk, failureBy, identity, noteOf, refusal, wordOf } from "./Refusals.ts"
 import { type Product, referenceIdOf, StatusAnswer } from "./Wire.ts"
@@ -17,16 +17,12 @@ export interface ExpectedMovement extends Pick<StatusQuery, "reference" | "party
   readonly fee: (amount: MinorUnits) => MinorUnits | null
 }
 
-// MTN's whole vocabulary. A status that is not here is not understood, and never a failure. Some of the words are reasons elsewhere.
-const standings: ReadonlyMap<string, Reported> = new Map([
-  ["PENDING", "pending"],
-  ["ONGOING", "pending"],
-  ["DELAYED", "pending"],
-  ["SUCCESSFUL", "successful"],
-  ["FAILED", "failed"],
-  ["REJECTED", "failed"],
-  ["EXPIRED", "failed"]
-])
+// Some of the words are reasons elsewhere.
+const standingBy = vocabulary({
+  pending: ["PENDING", "ONGOING", "DELAYED"],
+  successful: ["SUCCESSFUL"],
+  failed: ["FAILED", "REJECTED", "EXPIRED"]
+})
 
 /** The answer to the POST of a movement. After a 409 its status decides: MTN had its X-Reference-Id already. */
 export const posted = (response: ProviderResponse, reference: Reference): MoneyCallAnswer<PayoutOutcome> => {
@@ -50,7 +46,7 @@ const NOTHING = "RESOURCE_NOT_FOUND"
 
 /** A failure of which any member says that it goes on is none yet. */
 export const standingOf = (wire: Wire): Reported | undefined => {
-  const word = standings.get(wire.status)
+  const word = standingBy(wire.status)
   return word === "failed" && reasonsOf(wire).some((reason) => goesOn.has(wordOf(reason))) ? "pending" : word
 }
 const goesOn: ReadonlySet<string> = new Set(["PENDING", "ONGOING", "DELAYED", "PAYER_DELAYED", "PAYEE_DELAYED"])

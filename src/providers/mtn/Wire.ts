@@ -1,11 +1,9 @@
 import { Schema } from "effect"
 import type { Reference } from "../../domain/Ids.ts"
 import { uuidOf } from "../ReferenceId.ts"
-import { Amount, Text } from "../WireNumber.ts"
+import { Amount, nullable, Text } from "../WireNumber.ts"
 
 // MTN's HTTP bodies, as far as the gateway uses them: shared by the adapter and the simulator. Amounts are major units as strings.
-
-const nullable = <S extends Schema.Constraint>(schema: S) => Schema.optionalKey(Schema.NullOr(schema))
 
 // Each product has an account, a subscription key, tokens and a word for its movements of its own.
 export const products = {
@@ -24,8 +22,7 @@ export const moneyPath = (product: Product): string => `/${product}/v1_0/${produ
 export const statusPath = (product: Product, id: string): string => `${moneyPath(product)}/${id}`
 export const balancePath = (product: Product): string => `/${product}/v1_0/account/balance`
 
-// POST /{product}/token/, with `Authorization: Basic` of userId:apiKey
-export const TokenAnswer = Schema.Struct({ access_token: Schema.NonEmptyString, expires_in: Text })
+// POST /{product}/token/ with `Authorization: Basic` of userId:apiKey is answered as OAuth has it.
 
 const MESSAGE_AT_MOST = 160
 const Message = Schema.String.check(Schema.isPattern(/^[^'’]*$/), Schema.isMaxLength(MESSAGE_AT_MOST))

@@ -1,7 +1,6 @@
-import { Effect, type Scope } from "effect"
+import { Effect } from "effect"
 import type { PaymentKind } from "../../domain/Payment.ts"
 import type {
-  ChargeOrder,
   CollectionOperations,
   PayoutOrder,
   PayoutOutcome,
@@ -9,11 +8,10 @@ import type {
   ReadNetworkLimits,
   StatusQuery
 } from "../../services/ports/Provider.ts"
-import { adapterOf, type Connection, connectionTo, type Operations } from "../Connection.ts"
+import { adapterOf, type Connection, connectionTo } from "../Connection.ts"
 import { chargeFee, contractFee } from "../ContractFees.ts"
-import { type MoneyCallAnswer, movements } from "../Movements.ts"
+import { chargesBy, type MoneyCallAnswer, payoutsBy } from "../Movements.ts"
 import { QUOTE_LIFE_MS, quotingBy } from "../Quotes.ts"
-import type { Transport } from "../Transport.ts"
 import { type ActiveConf, openActiveConf, stepOf } from "./ActiveConf.ts"
 import { pawapayCallbacks } from "./Callback.ts"
 import { openCallbackKeys } from "./CallbackKeys.ts"
@@ -38,46 +36,34 @@ const guarantees: ProviderGuarantees = {
 }
 
 /** One account at pawaPay: mobile money only, in the currency of the network's country. */
-export const pawapay = adapterOf(
-  identity,
-  guarantees,
-  Effect.fnUntraced(function* (
-    settings: PawapaySettings,
-    transport: Transport
-  ): Effect.fn.Return<Operations, never, Scope.Scope> {
-    const client = openClient(settings, transport)
-    const connection = connectionTo(identity, client, settings.timeoutMs)
-    const conf = yield* openActiveConf(connection)
-    const keys = yield* openCallbackKeys(settings.callbackKey, connection)
-    const payouts = movements(connection, {
-      place: (order: PayoutOrder) => initiate(connection, "payout", order, payoutBody(order, conf.known())),
-      // A payout's fee was held by the contract, and the payment does not say another.
-      look: looking(connection, "payout", () => () => null)
-    })
-    const deposits = movements(connection, {
-      place: (order: ChargeOrder) => initiate(connection, "collection", order, depositBody(order, conf.known())),
-      look: looking(connection, "collection", (order) => chargeFee(settings.fees, order))
-    })
-    return {
-      callbacks: pawapayCallbacks(keys, settings.callbackHosts),
-      payouts: {
-        limits: limitsBy(conf, "payout"),
-        quote: quotingBy((order, now) => quoteOf(order, settings.fees, now, conf.known())),
-        send: payouts.place,
-        fetchStatus: payouts.fetchStatus
-      },
-      collections: {
-        reachesNetwork,
-        limits: limitsBy(conf, "collection"),
-        contractFee: (charge) => contractFee(settings.fees, { ...charge, direction: "collection" }),
-        charge: deposits.place,
-        fetchStatus: deposits.fetchStatus
-      },
-      reference: referenceData(connection, conf),
-      statement: statement(connection, transport, settings)
-    }
-  })
-)
+export const pawapay = adapterOf(identity, guarantees, function* (settings: PawapaySettings, transport) {
+  const connection = connectionTo(identity, openClient(settings, transport), settings.timeoutMs)
+  const conf = yield* openActiveConf(connection)
+  const keys = yield* openCallbackKeys(settings.callbackKey, connection)
+  return {
+    callbacks: pawapayCallbacks(keys, settings.callbackHosts),
+    payouts: {
+      limits: limitsBy(conf, "payout"),
+      quote: quotingBy((order, now) => quoteOf(order, settings.fees, now, conf.known())),
+      ...payoutsBy(connection, {
+        place: (order) => initiate(connection, "payout", order, payoutBody(order, conf.known())),
+        // A payout's fee was held by the contract, and the payment does not say another.
+        look: looking(connection, "payout", () => () => null)
+      })
+    },
+    collections: {
+      reachesNetwork,
+      limits: limitsBy(conf, "collection"),
+      contractFee: (charge) => contractFee(settings.fees, { ...charge, direction: "collection" }),
+      ...chargesBy(connection, {
+        place: (order) => initiate(connection, "collection", order, depositBody(order, conf.known())),
+        look: looking(connection, "collection", (order) => chargeFee(settings.fees, order))
+      })
+    },
+    reference: referenceData(connection, conf),
+    statement: statement(connection, transport, settings)
+  }
+})
 
 const reachesNetwork: Required<CollectionOperations>["reachesNetwork"] = (payer, currency) => {
   const network = networkOf(payer, currency)

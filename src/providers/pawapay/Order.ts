@@ -1,12 +1,12 @@
 import { Redacted } from "effect"
 import type { Currency } from "../../domain/Currency.ts"
 import type { MinorUnits } from "../../domain/Money.ts"
-import type { Destination, MomoParty } from "../../domain/Party.ts"
+import type { Destination } from "../../domain/Party.ts"
 import type { PaymentKind } from "../../domain/Payment.ts"
 import type { ChargeOrder, PayoutOrder } from "../../services/ports/Provider.ts"
 import type { FactWithAlarm } from "../AnswerParsing.ts"
-import { providerText, type TextRule } from "../ProviderText.ts"
-import { misroutedTo, type Refused } from "../Refusals.ts"
+import { digitsOf, providerText, type TextRule } from "../ProviderText.ts"
+import { misroutedTo, type Refused, rowOf } from "../Refusals.ts"
 import { plainDecimal } from "../WireNumber.ts"
 import type { Said } from "./ActiveConf.ts"
 import { type Decimals, marketOf, type Network } from "./Networks.ts"
@@ -64,15 +64,11 @@ const unreachable = "The provider does not reach this account."
 export const networkOf = (party: Destination, currency: Currency): (Network & { readonly number: string }) | Unaskable => {
   if (party._tag !== "momo") return misroutedTo(identity.title, unreachable, `a ${party._tag}`)
   const market = marketOf(party.country)
-  const network =
-    market !== undefined && Object.hasOwn(market.networks, party.network) ? market.networks[party.network] : undefined
+  const network = rowOf(market?.networks ?? {}, party.network)
   if (network === undefined || market?.currency !== currency)
     return misroutedTo(identity.title, unreachable, `${party.network} in ${party.country} with ${currency}`)
-  return { ...network, number: digits(party) }
+  return { ...network, number: digitsOf(party.msisdn) }
 }
-
-/** Without its plus sign. */
-const digits = ({ msisdn }: MomoParty): string => Redacted.value(msisdn).replace(/\D/g, "")
 
 const account = ({ number, provider }: Network & { readonly number: string }) =>
   ({ type: "MMO", accountDetails: { provider, phoneNumber: number } }) as const

@@ -1,7 +1,7 @@
 import type { PaymentKind } from "../../domain/Payment.ts"
 import { type FactWithAlarm, unknownOutcome } from "../AnswerParsing.ts"
 import type { Identity } from "../Connection.ts"
-import { type ProviderRefusal, type Refused, refusalOf, refusedBy } from "../Refusals.ts"
+import { type ProviderRefusal, type Refused, refusalOf, refusedBy, rowOf } from "../Refusals.ts"
 
 export const identity: Identity = {
   name: "pawapay",
@@ -61,14 +61,10 @@ const refusals: Readonly<Record<string, ProviderRefusal | Readonly<Record<Paymen
   UNKNOWN_ERROR: unnamed
 }
 
-const rowOf = (kind: PaymentKind, failureCode: string): ProviderRefusal | undefined => {
-  const row = Object.hasOwn(refusals, failureCode) ? refusals[failureCode] : undefined
-  return row === undefined || "message" in row ? row : row[kind]
-}
-
 /** A failure is one whatever its code: an unknown code only hides why. Loud are those, and what is our own account's or wallet's fault. */
 export const refusalBy = (kind: PaymentKind, failureCode: string, status: string): ProviderRefusal => {
-  const known = rowOf(kind, failureCode)
+  const row = rowOf(refusals, failureCode)
+  const known = row === undefined || "message" in row ? row : row[kind]
   const isLoud = known === undefined || known.kind === "config" || known.kind === "pool"
   return { ...(known ?? unnamed), alarm: isLoud ? `pawaPay says ${noteOf(failureCode, status)}` : null }
 }

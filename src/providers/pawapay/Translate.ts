@@ -1,12 +1,11 @@
 import { Option } from "effect"
-import type { Reported } from "../../domain/CallbackReport.ts"
 import type { Reference } from "../../domain/Ids.ts"
 import type { MinorUnits } from "../../domain/Money.ts"
 import type { PaymentKind } from "../../domain/Payment.ts"
 import type { PayoutOutcome, StatusOutcome, StatusQuery } from "../../services/ports/Provider.ts"
 import { decoded, type FactWithAlarm, isSuccess, unreadable, withoutAlarm } from "../AnswerParsing.ts"
 import { acceptedAs, type MoneyCallAnswer, notSent } from "../Movements.ts"
-import { answerBy, isOtherParty, sumOf } from "../ProviderStatus.ts"
+import { answerBy, isOtherParty, sumOf, vocabulary } from "../ProviderStatus.ts"
 import { refusedBy } from "../Refusals.ts"
 import type { ProviderResponse } from "../Transport.ts"
 import { identity, noteOf, refusalBy } from "./Refusals.ts"
@@ -71,19 +70,12 @@ export const found = (
 }
 type Expected = Pick<StatusQuery, "reference" | "party">
 
-// pawaPay's whole vocabulary. A status that is not here is not understood, and never a failure.
-const standings: ReadonlyMap<string, Reported> = new Map([
-  ["ACCEPTED", "pending"],
-  ["ENQUEUED", "pending"],
-  ["PROCESSING", "pending"],
-  // Its older word for it, which its page of test numbers still has.
-  ["SUBMITTED", "pending"],
-  ["IN_RECONCILIATION", "pending"],
-  ["COMPLETED", "successful"],
-  ["FAILED", "failed"]
-])
-
-export const standingOf = (status: string): Reported | undefined => standings.get(status)
+export const standingOf = vocabulary({
+  // SUBMITTED is its older word for the one before it, which its page of test numbers still has.
+  pending: ["ACCEPTED", "ENQUEUED", "PROCESSING", "SUBMITTED", "IN_RECONCILIATION"],
+  successful: ["COMPLETED"],
+  failed: ["FAILED"]
+})
 
 const answerOf = (
   kind: PaymentKind,

@@ -1,12 +1,10 @@
 import { Schema } from "effect"
 import type { Reference } from "../../domain/Ids.ts"
 import { uuidOf } from "../ReferenceId.ts"
-import { Amount, Text } from "../WireNumber.ts"
+import { Amount, nullable, Text } from "../WireNumber.ts"
 
 // pawaPay's HTTP bodies, as far as the gateway uses them: shared by the adapter and the simulator. Amounts are decimal strings in major
 // units; members that are not named here are ignored.
-
-const nullable = <S extends Schema.Constraint>(schema: S) => Schema.optionalKey(Schema.NullOr(schema))
 
 const FailureReason = Schema.Struct({ failureCode: Schema.String, failureMessage: nullable(Schema.String) })
 

@@ -1,4 +1,4 @@
-import { Effect, type Scope } from "effect"
+import { Effect } from "effect"
 import type {
   ChargeOrder,
   ChargeOutcome,
@@ -7,13 +7,14 @@ import type {
   ProviderGuarantees,
   StatusQuery
 } from "../../services/ports/Provider.ts"
-import { adapterOf, type Connection, connectionTo, type Operations } from "../Connection.ts"
-import { expectedOf, lookingBy, type MoneyCallAnswer, movements, payableFor } from "../Movements.ts"
+import { bearerClient } from "../Client.ts"
+import { adapterOf, type Connection, connectionTo } from "../Connection.ts"
+import { chargesBy, expectedOf, lookingBy, type MoneyCallAnswer, payableFor, payoutsBy } from "../Movements.ts"
 import { QUOTE_LIFE_MS, quotingBy } from "../Quotes.ts"
-import type { ProviderResponse, Transport } from "../Transport.ts"
+import type { ProviderResponse } from "../Transport.ts"
 import { paystackCallbacks } from "./Callback.ts"
 import { clawbacks } from "./Clawbacks.ts"
-import { openClient, type PaystackSettings } from "./Client.ts"
+import type { PaystackSettings } from "./Client.ts"
 import { chargedParty, recipientBody, resolvingCountries } from "./Networks.ts"
 import { chargeBody, checkChargePath, submitBody, transferBody, verifyChargePath, verifyTransferPath } from "./Order.ts"
 import { quoteOf } from "./Quote.ts"
@@ -47,41 +48,30 @@ const PAGE_MS = 86_400_000
 const lifeOf = ({ charge }: StatusQuery): number => (charge?.network === "WAVE" ? PAGE_MS : PROMPT_MS)
 
 /** One integration at Paystack. A call takes at most `timeoutMs`; the lookup after a refusal, or a voucher, as long again. */
-export const paystack = adapterOf(
-  identity,
-  guarantees,
-  Effect.fnUntraced(function* (
-    settings: PaystackSettings,
-    transport: Transport
-  ): Effect.fn.Return<Operations, never, Scope.Scope> {
-    const client = openClient(settings, transport)
-    const connection = connectionTo(identity, client, settings.timeoutMs)
-    const payouts = movements(connection, {
-      place: transferring(connection),
-      look: lookingBy(connection, "transfer_verify", verifyTransferPath, transferFound)
-    })
-    const charges = movements(connection, {
-      place: charging(connection, settings.emailDomain),
-      look: payableFor(lifeOf, lookingBy(connection, "transaction_verify", verifyChargePath, chargeFound))
-    })
-    return {
-      callbacks: paystackCallbacks(settings.secretKey),
-      payouts: {
-        quote: quotingBy((order, now) => quoteOf(order, settings.fees, now)),
-        send: payouts.place,
-        fetchStatus: payouts.fetchStatus
-      },
-      collections: {
-        reachesNetwork: (payer, currency) => chargedParty(payer, currency) !== undefined,
-        charge: charges.place,
-        fetchStatus: charges.fetchStatus,
-        clawbacks: clawbacks(connection)
-      },
-      reference: referenceData(connection),
-      statement: statement(connection)
-    }
-  })
-)
+export const paystack = adapterOf(identity, guarantees, function* (settings: PaystackSettings, transport) {
+  const { baseUrl, emailDomain, fees, secretKey, timeoutMs } = settings
+  const connection = connectionTo(identity, bearerClient(baseUrl, secretKey, transport), timeoutMs)
+  return {
+    callbacks: paystackCallbacks(secretKey),
+    payouts: {
+      quote: quotingBy((order, now) => quoteOf(order, fees, now)),
+      ...payoutsBy(connection, {
+        place: transferring(connection),
+        look: lookingBy(connection, "transfer_verify", verifyTransferPath, transferFound)
+      })
+    },
+    collections: {
+      reachesNetwork: (payer, currency) => chargedParty(payer, currency) !== undefined,
+      ...chargesBy(connection, {
+        place: charging(connection, emailDomain),
+        look: payableFor(lifeOf, lookingBy(connection, "transaction_verify", verifyChargePath, chargeFound))
+      }),
+      clawbacks: clawbacks(connection)
+    },
+    reference: referenceData(connection),
+    statement: statement(connection)
+  }
+})
 
 /** A transfer needs a recipient first, within the same deadline. */
 const transferring = ({ client, deadline }: Connection) =>

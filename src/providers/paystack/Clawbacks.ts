@@ -1,6 +1,6 @@
 import { iso } from "../../domain/Instant.ts"
 import type { ClawbackQuery } from "../../services/ports/ProviderClawbacks.ts"
-import { clawbackIn, clawbackList, clawbacksOf } from "../Clawbacks.ts"
+import { clawbackIn, clawbackList, clawbackStates, clawbacksOf } from "../Clawbacks.ts"
 import type { Connection } from "../Connection.ts"
 import { subunits } from "./Amounts.ts"
 import { ClawbacksAnswer, Dispute, ownReference, Refund } from "./Wire.ts"
@@ -58,17 +58,13 @@ const disputes = clawbackList({
 })
 
 /** `declined`: the dispute was, and the money is ours. */
-const resolutions: ReadonlyMap<string, "taken" | "kept"> = new Map([
-  ["merchant-accepted", "taken"],
-  ["auto-accepted", "taken"],
-  ["declined", "kept"]
-])
+const resolutionState = clawbackStates({ taken: ["merchant-accepted", "auto-accepted"], kept: ["declined"] })
 
 const openDisputes: ReadonlySet<string> = new Set(["awaiting-merchant-feedback", "awaiting-bank-feedback", "pending"])
 
 const disputeState = (status: string, resolution: string) => {
   if (openDisputes.has(status)) return "open"
-  return ["resolved", "archived"].includes(status) ? resolutions.get(resolution) : undefined
+  return ["resolved", "archived"].includes(status) ? resolutionState(resolution) : undefined
 }
 
 const refunds = clawbackList({
@@ -78,14 +74,12 @@ const refunds = clawbackList({
   row: Refund,
   clawbackOf: ({ amount, currency, id, status, transaction, transaction_reference }) => ({
     ...chargeOf(typeof transaction === "string" ? { id: transaction } : transaction, transaction_reference),
-    factIn: clawbackIn({ by: "refund", id, state: refundStates.get(status), status, amount, currency }, subunits)
+    factIn: clawbackIn({ by: "refund", id, state: refundState(status), status, amount, currency }, subunits)
   })
 })
 
-const refundStates: ReadonlyMap<string, "open" | "taken" | "kept"> = new Map([
-  ["pending", "open"],
-  ["processing", "open"],
-  ["needs-attention", "open"],
-  ["processed", "taken"],
-  ["failed", "kept"]
-])
+const refundState = clawbackStates({
+  open: ["pending", "processing", "needs-attention"],
+  taken: ["processed"],
+  kept: ["failed"]
+})

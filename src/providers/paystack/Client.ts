@@ -1,7 +1,5 @@
 import type { Redacted } from "effect"
-import { bearerClient, type Client } from "../Client.ts"
 import type { ContractFees } from "../ContractFees.ts"
-import type { Transport } from "../Transport.ts"
 
 /** One integration at Paystack. */
 export interface PaystackSettings {
@@ -15,6 +13,3 @@ export interface PaystackSettings {
   /** For one call, and for a payout's recipient with it. */
   readonly timeoutMs: number
 }
-
-export const openClient = ({ baseUrl, secretKey }: PaystackSettings, transport: Transport): Client =>
-  bearerClient(baseUrl, secretKey, transport)

@@ -1,9 +1,9 @@
 import { Redacted } from "effect"
 import type { Corridor } from "../../domain/Corridor.ts"
 import type { Currency } from "../../domain/Currency.ts"
-import { type Destination, type MomoParty, nameOf } from "../../domain/Party.ts"
+import type { Destination, MomoParty } from "../../domain/Party.ts"
 import type { PricedPlaces } from "../FeeSchedule.ts"
-import { plainRule, providerText } from "../ProviderText.ts"
+import { plainRule, recipientName } from "../ProviderText.ts"
 
 // The destinations that Paystack reaches, in its own codes. Any other is refused before anything is sent.
 
@@ -108,7 +108,7 @@ export const recipientBody = (destination: Destination, currency: Currency): obj
     const { accountNumber, bankCode } = destination
     return {
       type: found.bankType,
-      name: nameFor(destination),
+      name: recipientName(nameRule, destination),
       account_number: Redacted.value(accountNumber),
       bank_code: bankCode,
       currency
@@ -118,7 +118,7 @@ export const recipientBody = (destination: Destination, currency: Currency): obj
   if (destination._tag !== "momo" || bank === undefined) return undefined
   return {
     type: "mobile_money",
-    name: nameFor(destination),
+    name: recipientName(nameRule, destination),
     account_number: national(destination.msisdn, found),
     bank_code: bank,
     currency
@@ -127,14 +127,6 @@ export const recipientBody = (destination: Destination, currency: Currency): obj
 
 /** As long as an account's name may be: Paystack names no bound. */
 export const nameRule = plainRule(128)
-
-const nameFor = (destination: Destination): string => {
-  const name = nameOf(destination)
-  return (name === null ? undefined : providerText(nameRule, Redacted.value(name))) ?? UNNAMED
-}
-
-/** Paystack wants a name where the tenant gave none. They are words that cannot be mistaken for a name. */
-const UNNAMED = "Payment Recipient"
 
 /** As people of the country write their own numbers. */
 const national = (msisdn: Redacted.Redacted, { prefix }: Country): string => {

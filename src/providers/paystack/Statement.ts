@@ -18,8 +18,14 @@ const paged =
       page: String(page)
     })}`
 
-const isLast = ({ data }: { readonly data: ReadonlyArray<unknown> }): boolean => data.length < PAGE_SIZE
-
+interface Page {
+  readonly data: ReadonlyArray<unknown>
+}
+const list = {
+  operation: "statement",
+  rows: ({ data }: Page) => data,
+  isLast: ({ data }: Page) => data.length < PAGE_SIZE
+}
 const shared = {
   reference: "reference",
   currency: ["currency"],
@@ -31,11 +37,9 @@ const referenceIn = (wire: string | null | undefined): string | null =>
   wire === null || wire === undefined ? null : (ownReference(wire) ?? wire)
 
 const charges = pagedList({
-  operation: "statement",
+  ...list,
   path: paged("/transaction"),
   schema: TransactionsAnswer,
-  rows: ({ data }) => data,
-  isLast,
   row: Transaction,
   members: { ...shared, id: "id", sum: ["amount", "fees"] },
   lineOf: (charge) =>
@@ -51,11 +55,9 @@ const charges = pagedList({
 })
 
 const transfers = pagedList({
-  operation: "statement",
+  ...list,
   path: paged("/transfer"),
   schema: TransfersAnswer,
-  rows: ({ data }) => data,
-  isLast,
   row: ListedTransfer,
   members: { ...shared, id: "transfer_code", sum: ["amount", "fee_charged"] },
   lineOf: (transfer) =>

@@ -11,7 +11,7 @@ import {
   moneyCallAnswer,
   notSent
 } from "../Movements.ts"
-import { answerBy, isOtherParty, sumOf } from "../ProviderStatus.ts"
+import { answerBy, isOtherParty, sumOf, vocabulary } from "../ProviderStatus.ts"
 import { undelivered } from "../Refusals.ts"
 import { instantIn } from "../Statements.ts"
 import type { ProviderResponse } from "../Transport.ts"
@@ -39,48 +39,30 @@ export interface VoucherMissing {
 
 const REDIRECT = "open_url"
 const VOUCHER = "send_otp"
-const ABANDONED = "abandoned"
 /** Of cards and bank accounts: nobody passes on what is asked for. */
 const unanswerable = ["send_pin", "send_phone", "send_birthday", "send_address"]
 /** The payer has not completed it yet, and still can: Paystack's table of verify says so of what is abandoned. */
-const unfinished: ReadonlySet<string> = new Set([ABANDONED, VOUCHER, ...unanswerable])
+const unfinished: ReadonlySet<string> = new Set(["abandoned", VOUCHER, ...unanswerable])
 
-// Paystack's whole vocabulary for a charge. A status that is not here is not understood, and never a failure.
-const charges: ReadonlyMap<string, Reported> = new Map([
-  ["pay_offline", "pending"],
-  ["pending", "pending"],
-  ["ongoing", "pending"],
-  ["processing", "pending"],
-  ["queued", "pending"],
-  [REDIRECT, "pending"],
-  [VOUCHER, "pending"],
-  ...unanswerable.map((status) => [status, "pending"] as const),
-  ["success", "successful"],
-  ["failed", "failed"],
-  [ABANDONED, "pending"],
-  ["timeout", "failed"],
-  ["reversed", "returned"]
-])
-
-const LOCKED = "otp"
-
-// The same for a transfer.
-const transfers: ReadonlyMap<string, Reported> = new Map([
-  ["pending", "pending"],
-  ["received", "pending"],
-  [LOCKED, "pending"],
-  ["success", "successful"],
-  ["failed", "failed"],
-  ["abandoned", "failed"],
-  ["rejected", "failed"],
-  ["blocked", "failed"],
-  ["reversed", "returned"]
-])
+const chargeMeaning = vocabulary({
+  pending: ["pay_offline", "pending", "ongoing", "processing", "queued", REDIRECT, ...unfinished],
+  successful: ["success"],
+  failed: ["failed", "timeout"],
+  returned: ["reversed"]
+})
 
 /** In a list of a day that is over, an unfinished charge moved nothing. */
 export const chargeLineMeaning = (status: string): Reported | undefined =>
-  unfinished.has(status) ? "failed" : charges.get(status)
-export const transferMeaning = (status: string): Reported | undefined => transfers.get(status)
+  unfinished.has(status) ? "failed" : chargeMeaning(status)
+
+const LOCKED = "otp"
+
+export const transferMeaning = vocabulary({
+  pending: ["pending", "received", LOCKED],
+  successful: ["success"],
+  failed: ["failed", "abandoned", "rejected", "blocked"],
+  returned: ["reversed"]
+})
 
 /** The code of a recipient; else what its absence means for a payout of which nothing was sent. */
 export const recipientIn = (response: ProviderResponse): string | FactWithAlarm<PayoutOutcome> => {
@@ -210,12 +192,11 @@ const chargeAnswer = (
   { reference }: ExpectedTransaction
 ): FactWithAlarm<StatusOutcome> => {
   const { id, status } = wire
-  const standing = charges.get(status)
   return answerBy({
     kind: "collection",
     isOurs: wire.reference === wireReference(reference),
     status,
-    standing,
+    standing: chargeMeaning(status),
     isUnfinished: unfinished.has(status),
     providerReference: id ?? null,
     note: `status ${status}`,

@@ -1,11 +1,9 @@
 import { Schema } from "effect"
 import { isReference, type Reference } from "../../domain/Ids.ts"
-import { Amount, Text } from "../WireNumber.ts"
+import { Amount, nullable, Text } from "../WireNumber.ts"
 
 // Paystack's HTTP bodies, as far as the gateway uses them: shared by the adapter and the simulator. Amounts are hundredths of every
 // currency (Amounts.ts); members that are not named here are ignored.
-
-const nullable = <S extends Schema.Constraint>(schema: S) => Schema.optionalKey(Schema.NullOr(schema))
 
 /** Around every answer that is no refusal. */
 const envelope = <S extends Schema.Constraint>(data: S) =>

@@ -1,22 +1,30 @@
-import { Clock, Effect, type Scope } from "effect"
-import type { ChargeOrder, PayoutOrder, ProviderGuarantees, StatusQuery } from "../../services/ports/Provider.ts"
+import { Clock, Effect } from "effect"
+import { fromDecimalDown } from "../../domain/Money.ts"
+import type { ProviderGuarantees, StatusQuery } from "../../services/ports/Provider.ts"
 import { isAnswered } from "../AnswerParsing.ts"
-import { adapterOf, type Connection, type Operations } from "../Connection.ts"
+import { balancesAt } from "../Balances.ts"
+import { adapterOf, type Connection } from "../Connection.ts"
 import { chargeFee, contractFee } from "../ContractFees.ts"
-import { branchesOf } from "../CountryBranches.ts"
-import { expectedOf, lookingBy, movements } from "../Movements.ts"
-import { QUOTE_LIFE_MS, quotingBy } from "../Quotes.ts"
-import type { Transport } from "../Transport.ts"
+import { openBranches } from "../CountryBranches.ts"
+import { chargesBy, expectedOf, lookingBy, payoutsBy } from "../Movements.ts"
+import { QUOTE_LIFE_MS } from "../Quotes.ts"
 import { waveCallbacks } from "./Callback.ts"
-import { openClient, type Wallet, type WaveSettings } from "./Client.ts"
-import { NETWORK } from "./Networks.ts"
+import { openWallet, type WaveSettings } from "./Client.ts"
+import { NETWORK, places } from "./Networks.ts"
 import { payoutBody, sessionBody } from "./Order.ts"
-import { quoteBy } from "./Quote.ts"
-import { referenceData } from "./Reference.ts"
 import { identity, withoutPage } from "./Refusals.ts"
 import { transactions } from "./Statement.ts"
 import { payoutFound, payoutPlaced, sessionFound, sessionPlaced, toClose } from "./Translate.ts"
-import { expirePath, IDEMPOTENCY_KEY, PAYOUT_PATH, payoutsPath, SESSIONS_PATH, sessionsPath } from "./Wire.ts"
+import {
+  BALANCE_PATH,
+  BalanceAnswer,
+  expirePath,
+  IDEMPOTENCY_KEY,
+  PAYOUT_PATH,
+  payoutsPath,
+  SESSIONS_PATH,
+  sessionsPath
+} from "./Wire.ts"
 
 /**
  * A payout's key is our reference, and the same key with the same body is the same payout; a second session is another one. Both are searched by our
@@ -33,53 +41,51 @@ const guarantees: ProviderGuarantees = {
 }
 
 /** Our wallets at Wave. A call takes at most `timeoutMs`; the search after a refusal as long again. */
-export const wave = adapterOf(
-  identity,
-  guarantees,
-  Effect.fnUntraced(function* (settings: WaveSettings, transport: Transport): Effect.fn.Return<Operations, never, Scope.Scope> {
-    const { baseUrl, fees, timeoutMs, wallets } = settings
-    const open = (wallet: Wallet, own: Transport) => openClient(baseUrl, wallet, own)
-    const branches = branchesOf(identity, wallets, transport, { network: NETWORK, open, timeoutMs })
-    const payouts = movements(branches, {
-      place: (order: PayoutOrder) =>
-        branches.placing(order.corridor, order.destination, ({ account, connection }, to) => {
-          const headers = { [IDEMPOTENCY_KEY]: order.reference }
-          const body = payoutBody(order, to, account)
-          const call = { operation: "payout", method: "POST", path: PAYOUT_PATH, body, headers } as const
-          const expected = { ...expectedOf(order), party: to.msisdn }
-          return Effect.map(connection.call(call), (response) => payoutPlaced(response, expected))
-        }),
-      look: branches.looking(({ connection }) => lookingBy(connection, "search", payoutsPath, payoutFound))
-    })
-    const charges = movements(branches, {
-      place: (order: ChargeOrder) =>
-        branches.placing(order.corridor, order.source, ({ account, connection }) => {
-          const body = sessionBody(order, account)
-          if (body === undefined) return Effect.succeed(withoutPage)
-          const call = { operation: "session", method: "POST", path: SESSIONS_PATH, body } as const
-          return Effect.map(connection.call(call), (response) => sessionPlaced(response, order))
-        }),
-      look: branches.looking(({ connection }) => findingCharge(connection, fees))
-    })
-    return {
-      callbacks: waveCallbacks(wallets.map(({ webhookSecret }) => webhookSecret)),
-      payouts: {
-        reachesNetwork: branches.reaches,
-        quote: quotingBy((order, now) => quoteBy(settings, order, now)),
-        send: payouts.place,
-        fetchStatus: payouts.fetchStatus
-      },
-      collections: {
-        reachesNetwork: branches.reaches,
-        contractFee: (charge) => contractFee(fees, { ...charge, direction: "collection" }),
-        charge: charges.place,
-        fetchStatus: charges.fetchStatus
-      },
-      reference: referenceData(branches.all),
-      statement: branches.statement(transactions)
-    }
+export const wave = adapterOf(identity, guarantees, function* (settings: WaveSettings, transport) {
+  const { baseUrl, fees, timeoutMs, wallets: accounts } = settings
+  const open = openWallet(baseUrl)
+  const branches = yield* openBranches(identity, { accounts, network: NETWORK, open, transport, timeoutMs })
+  const { looking, placing, reaches: reachesNetwork } = branches
+  const payouts = payoutsBy(branches, {
+    place: (order) =>
+      placing(order.corridor, order.destination, ({ account, connection }, to) => {
+        const headers = { [IDEMPOTENCY_KEY]: order.reference }
+        const body = payoutBody(order, to, account)
+        const call = { operation: "payout", method: "POST", path: PAYOUT_PATH, body, headers } as const
+        const expected = { ...expectedOf(order), party: to.msisdn }
+        return Effect.map(connection.call(call), (response) => payoutPlaced(response, expected))
+      }),
+    look: looking(({ connection }) => lookingBy(connection, "search", payoutsPath, payoutFound))
   })
-)
+  const charges = chargesBy(branches, {
+    place: (order) =>
+      placing(order.corridor, order.source, ({ account, connection }) => {
+        const body = sessionBody(order, account)
+        if (body === undefined) return Effect.succeed(withoutPage)
+        const call = { operation: "session", method: "POST", path: SESSIONS_PATH, body } as const
+        return Effect.map(connection.call(call), (response) => sessionPlaced(response, order))
+      }),
+    look: looking(({ connection }) => findingCharge(connection, fees))
+  })
+  return {
+    callbacks: waveCallbacks(accounts.map(({ webhookSecret }) => webhookSecret)),
+    // A reversal brings the fee back with the payout.
+    payouts: { reachesNetwork, quote: branches.quote(fees, { feeReturns: true }), ...payouts },
+    collections: {
+      reachesNetwork,
+      contractFee: (charge) => contractFee(fees, { ...charge, direction: "collection" }),
+      ...charges
+    },
+    // Wave knows no banks, and compares a holder's name without telling it.
+    reference: {
+      countries: branches.countries((country) => places[country]),
+      balances: branches.balances(({ connection: { get, name } }) =>
+        Effect.flatMap(get(BalanceAnswer, "balance", BALANCE_PATH), (held) => balancesAt(name, [held], fromDecimalDown))
+      )
+    },
+    statement: branches.statement(transactions)
+  }
+})
 
 /** Longer than a request lives: by then whoever opened a session has its page, or nobody ever gets it. */
 const STRAY_AFTER_MS = 300_000

@@ -1,5 +1,5 @@
-import type { Redacted } from "effect"
-import { bearerClient, type Client } from "../Client.ts"
+import { Effect, type Redacted } from "effect"
+import { bearerClient } from "../Client.ts"
 import type { ContractFees } from "../ContractFees.ts"
 import type { CountryAccount } from "../CountryBranches.ts"
 import type { Transport } from "../Transport.ts"
@@ -25,5 +25,5 @@ export interface WaveSettings {
   readonly timeoutMs: number
 }
 
-export const openClient = (baseUrl: string, { apiKey }: Wallet, transport: Transport): Client =>
-  bearerClient(baseUrl, apiKey, transport)
+export const openWallet = (baseUrl: string) => (wallet: Wallet, transport: Transport) =>
+  Effect.succeed({ ...wallet, client: bearerClient(baseUrl, wallet.apiKey, transport) })

@@ -1,5 +1,5 @@
 import { Schema } from "effect"
-import type { PricedPlaces } from "../FeeSchedule.ts"
+import { pricedNetwork } from "../FeeSchedule.ts"
 
 /** Where Wave has wallets for businesses in XOF. No payout crosses a border. */
 export const WalletCountry = Schema.Literals(["CI", "SN", "BF", "ML"])
@@ -16,9 +16,8 @@ export const places: Readonly<Record<WalletCountry, { readonly name: string; rea
   ML: { name: "Mali", phonePrefix: "+223" }
 }
 
-const feePlaces = walletCountries.map(
-  (country) => ({ country, currency: CURRENCY, method: "momo", networks: [NETWORK] }) as const
-)
-
 /** A payout's answer names its fee, and nothing does before; a checkout session names none. */
-export const pricedPlaces: PricedPlaces = { payout: feePlaces, collection: feePlaces }
+export const pricedPlaces = pricedNetwork(
+  NETWORK,
+  walletCountries.map((country) => ({ country, currency: CURRENCY }))
+)

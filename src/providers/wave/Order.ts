@@ -2,7 +2,7 @@ import { Redacted } from "effect"
 import { toDecimal } from "../../domain/Money.ts"
 import type { MomoParty } from "../../domain/Party.ts"
 import type { ChargeOrder, PayoutOrder } from "../../services/ports/Provider.ts"
-import { noteText, plainRule, providerText } from "../ProviderText.ts"
+import { digitsOf, noteText, plainRule, providerText } from "../ProviderText.ts"
 import type { Wallet } from "./Client.ts"
 
 // From the gateway's orders to Wave's bodies. A body says nothing but what the order says: the same order is the same bytes, because the same
@@ -47,7 +47,7 @@ const merchantOf = ({ aggregatedMerchant: id }: Pick<Wallet, "aggregatedMerchant
   id === null ? {} : { aggregated_merchant_id: id }
 
 /** With the country's prefix and a plus sign. */
-const numberOf = (msisdn: Redacted.Redacted): string => `+${Redacted.value(msisdn).replace(/\D/g, "")}`
+const numberOf = (msisdn: Redacted.Redacted): string => `+${digitsOf(msisdn)}`
 
 // Their lengths are documented, their characters are not.
 export const reasonRule = plainRule(40)

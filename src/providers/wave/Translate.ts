@@ -12,34 +12,29 @@ import {
   nothingObserved,
   onceNotFound
 } from "../Movements.ts"
-import { answerBy, isOtherParty, sumOf } from "../ProviderStatus.ts"
+import { answerBy, isOtherParty, sumOf, vocabulary } from "../ProviderStatus.ts"
 import type { ProviderResponse } from "../Transport.ts"
 import { failureBy, identity, isConflict, named, refusal, unfinished } from "./Refusals.ts"
 import { Payout, PayoutsAnswer, Session, SessionsAnswer } from "./Wire.ts"
 
 const { readAsUnknown } = identity
 
-// Wave's whole vocabulary. A word that is not here is not understood, and never a failure.
-const payouts: ReadonlyMap<string, Reported> = new Map([
-  ["processing", "pending"],
-  ["succeeded", "successful"],
-  ["failed", "failed"],
-  ["reversed", "returned"]
-])
+const standingOfPayout = vocabulary({
+  pending: ["processing"],
+  successful: ["succeeded"],
+  failed: ["failed"],
+  returned: ["reversed"]
+})
 // A session's own word and its payment's. An expired one was never paid; a payment that failed on an open one is not the end.
-const sessions: ReadonlyMap<string, Reported> = new Map([
-  ["open processing", "pending"],
-  ["open cancelled", "pending"],
-  ["complete processing", "pending"],
-  ["complete succeeded", "successful"],
-  ["complete cancelled", "failed"],
-  ["expired processing", "failed"],
-  ["expired cancelled", "failed"]
-])
+const standingOfSession = vocabulary({
+  pending: ["open processing", "open cancelled", "complete processing"],
+  successful: ["complete succeeded"],
+  failed: ["complete cancelled", "expired processing", "expired cancelled"]
+})
 
 type Words = { readonly [M in "checkout_status" | "payment_status"]?: string | null | undefined }
 const statusOf = ({ checkout_status, payment_status }: Words): string => `${checkout_status} ${payment_status}`
-export const standingOf = (words: Words): Reported | undefined => sessions.get(statusOf(words))
+export const standingOf = (words: Words): Reported | undefined => standingOfSession(statusOf(words))
 
 /** A refusal is believed once nothing is found. After a conflict what is found decides, and nothing found leaves it open. */
 const refusedAs = (call: "payout" | "session", response: ProviderResponse): MoneyCallAnswer<PayoutOutcome> | undefined =>
@@ -76,7 +71,7 @@ const payoutAnswer = (payout: Payout, { party, reference }: ExpectedTransaction)
     isOurs: client_reference === reference,
     isOfAnother: isOtherParty(party, mobile),
     status,
-    standing: payouts.get(status),
+    standing: standingOfPayout(status),
     providerReference: id,
     note: noteOf(status, code),
     sum: sumOf({ amount, currency, fee }),

@@ -1,6 +1,6 @@
 import { Schema } from "effect"
 import type { StatusQuery } from "../../services/ports/Provider.ts"
-import { Amount } from "../WireNumber.ts"
+import { Amount, nullable } from "../WireNumber.ts"
 
 // Wave's HTTP answers, as far as the gateway uses them: shared by the adapter and the simulator. Amounts are text in major units, and XOF has
 // no decimals. Members that are not named here are ignored.
@@ -17,7 +17,6 @@ export const expirePath = (id: string): string => `${SESSIONS_PATH}/${encodeURIC
 
 export const IDEMPOTENCY_KEY = "idempotency-key"
 
-const nullable = <S extends Schema.Constraint>(schema: S) => Schema.optionalKey(Schema.NullOr(schema))
 const text = nullable(Schema.String)
 
 /** POST /v1/payout. `receive_amount` is what arrives; `fee` is taken from our wallet on top of it. */

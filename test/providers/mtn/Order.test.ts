@@ -2,9 +2,11 @@ import { Option } from "effect"
 import { describe, expect, it } from "vitest"
 import { exponents } from "../../../src/domain/Currency.ts"
 import { mtnCallbacks } from "../../../src/providers/mtn/Callback.ts"
-import { marketCountries, marketOf } from "../../../src/providers/mtn/Networks.ts"
-import { misfit, paymentBody, transferBody } from "../../../src/providers/mtn/Order.ts"
-import { quoteBy } from "../../../src/providers/mtn/Quote.ts"
+import type { MtnSettings } from "../../../src/providers/mtn/Client.ts"
+import { marketCountries, marketOf, NETWORK } from "../../../src/providers/mtn/Networks.ts"
+import { paymentBody, transferBody } from "../../../src/providers/mtn/Order.ts"
+import { countryQuote } from "../../../src/providers/Quotes.ts"
+import type { QuoteOrder } from "../../../src/services/ports/Provider.ts"
 import { corridorOf, momo, newReference, payerOf, quoteOrder } from "../contract/Orders.ts"
 import { charge, ghana, payout, settings, statusOf, uganda } from "./Orders.ts"
 
@@ -33,17 +35,6 @@ describe("the body of an order", () => {
     })
   })
 
-  it("is for one country, its currency, and MTN's own network", () => {
-    const market = marketOf("UG")
-    const corridor = corridorOf(uganda, "payout")
-    const party = payerOf(uganda, "1234")
-    expect(misfit(market, corridor, party)).toBeUndefined()
-    expect(misfit(undefined, corridor, party)).toBe("no account in this country")
-    expect(misfit(marketOf("GH"), corridor, party)).toBe("no account in this country")
-    expect(misfit(market, { ...corridor, currency: "USD" }, party)).toBe("no account in this currency")
-    expect(misfit(market, corridor, { ...party, network: "AIRTEL" })).toBe("another network")
-  })
-
   it("has a currency that determines its country", () => {
     const currencies = marketCountries.map((country) => marketOf(country).currency)
     expect(new Set(currencies).size).toBe(currencies.length)
@@ -53,7 +44,8 @@ describe("the body of an order", () => {
 
 describe("a quote", () => {
   const markets = [marketOf("UG"), marketOf("GH")]
-  const contract = settings("")
+  const quoteBy = (order: QuoteOrder, { fees }: Pick<MtnSettings, "fees"> = settings("")) =>
+    countryQuote({ accounts: markets, network: NETWORK }, order, fees, 0)
   it("has the fee of the contract, and the unchanged amount", () => {
     const order = quoteOrder(ghana, "1234")
     const quote = {
@@ -65,8 +57,8 @@ describe("a quote", () => {
       expiresInMs: 1_800_000,
       token: ""
     }
-    expect(quoteBy(contract, markets, order, 0)).toStrictEqual(quote)
-    expect(quoteBy(contract, markets, { ...order, amountType: "DESTINATION" }, 0)).toStrictEqual(quote)
+    expect(quoteBy(order)).toStrictEqual(quote)
+    expect(quoteBy({ ...order, amountType: "DESTINATION" })).toStrictEqual(quote)
   })
 
   const rwanda = momo("RW", "RWF", "MTN", "25078000")
@@ -76,11 +68,11 @@ describe("a quote", () => {
     ["where there is no account", quoteOrder(rwanda, "")],
     ["to a bank", { ...quoteOrder(uganda, ""), corridor: { ...corridorOf(uganda, "payout"), method: "bank" as const } }]
   ])("is refused %s", (_, order) => {
-    expect(quoteBy(contract, markets, order, 0)).toMatchObject({ _tag: "QuoteRefused", kind: "other" })
+    expect(quoteBy(order)).toMatchObject({ _tag: "QuoteRefused", kind: "other" })
   })
 
   it("is refused where the contract names no fee", () => {
-    expect(quoteBy({ fees: [] }, markets, quoteOrder(uganda, ""), 0)).toMatchObject({ _tag: "QuoteRefused", kind: "other" })
+    expect(quoteBy(quoteOrder(uganda, ""), { fees: [] })).toMatchObject({ _tag: "QuoteRefused", kind: "other" })
   })
 })
 

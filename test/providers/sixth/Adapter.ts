@@ -1,16 +1,9 @@
-import { Effect, type Scope } from "effect"
-import { adapterOf, type Connection, connectionTo, type Operations } from "../../../src/providers/Connection.ts"
-import { type MoneyCallAnswer, movements } from "../../../src/providers/Movements.ts"
+import { Effect } from "effect"
+import { adapterOf, type Connection, connectionTo } from "../../../src/providers/Connection.ts"
+import { chargesBy, type MoneyCallAnswer, payoutsBy } from "../../../src/providers/Movements.ts"
 import { QUOTE_LIFE_MS, quotingBy } from "../../../src/providers/Quotes.ts"
 import { misroutedTo } from "../../../src/providers/Refusals.ts"
-import type { Transport } from "../../../src/providers/Transport.ts"
-import type {
-  ChargeOrder,
-  PayoutOrder,
-  PayoutOutcome,
-  ProviderGuarantees,
-  StatusQuery
-} from "../../../src/services/ports/Provider.ts"
+import type { PayoutOrder, PayoutOutcome, ProviderGuarantees, StatusQuery } from "../../../src/services/ports/Provider.ts"
 import { sixthCallbacks } from "./Callback.ts"
 import { openClient, type SixthSettings } from "./Client.ts"
 import { movementBody } from "./Order.ts"
@@ -28,39 +21,27 @@ const guarantees: ProviderGuarantees = {
 }
 
 /** One account at Tumbuka Pay. A call takes at most `timeoutMs`, the lookup after a repeated reference as long again. */
-export const sixth = adapterOf(
-  identity,
-  guarantees,
-  Effect.fnUntraced(function* (settings: SixthSettings, transport: Transport): Effect.fn.Return<Operations, never, Scope.Scope> {
-    const client = openClient(settings, transport)
-    const connection = connectionTo(identity, client, settings.timeoutMs)
-    const payouts = movements(connection, {
-      place: (order: PayoutOrder) =>
-        placing(
-          connection,
-          "payout",
-          order.reference,
-          movementBody({ ...order, amount: order.quote.principal, party: order.destination })
-        ),
-      look: looking(connection, "payout")
-    })
-    const charges = movements(connection, {
-      place: (order: ChargeOrder) =>
-        placing(connection, "collection", order.reference, movementBody({ ...order, party: order.source })),
+export const sixth = adapterOf(identity, guarantees, function* (settings: SixthSettings, transport) {
+  const connection = connectionTo(identity, openClient(settings, transport), settings.timeoutMs)
+  return {
+    callbacks: sixthCallbacks(settings.webhookSecret),
+    payouts: {
+      quote: quotingBy((order, now) => quoteOf(order, settings.fees, now)),
+      ...payoutsBy(connection, {
+        place: (order) => {
+          const body = movementBody({ ...order, amount: order.quote.principal, party: order.destination })
+          return placing(connection, "payout", order.reference, body)
+        },
+        look: looking(connection, "payout")
+      })
+    },
+    collections: chargesBy(connection, {
+      place: (order) => placing(connection, "collection", order.reference, movementBody({ ...order, party: order.source })),
       look: looking(connection, "collection")
-    })
-    return {
-      callbacks: sixthCallbacks(settings.webhookSecret),
-      payouts: {
-        quote: quotingBy((order, now) => quoteOf(order, settings.fees, now)),
-        send: payouts.place,
-        fetchStatus: payouts.fetchStatus
-      },
-      collections: { charge: charges.place, fetchStatus: charges.fetchStatus },
-      statement: statement(connection)
-    }
-  })
-)
+    }),
+    statement: statement(connection)
+  }
+})
 
 const paths = { payout: "/transfers", collection: "/charges" } as const satisfies Record<PaymentKind, string>
 

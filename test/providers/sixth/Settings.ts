@@ -1,6 +1,6 @@
 import { secret } from "../../../src/ConfigRules.ts"
 import { contractFeesOf, type PricedPlaces } from "../../../src/providers/FeeSchedule.ts"
-import { knownProvider } from "../../../src/providers/ProviderModule.ts"
+import { knownProvider, whole } from "../../../src/providers/ProviderModule.ts"
 import { sixth } from "./Adapter.ts"
 import type { SixthSettings } from "./Client.ts"
 
@@ -19,11 +19,9 @@ export const sixthProvider = knownProvider<SixthSettings>({
   pace: { count: 10, windowMs: 1_000, burst: 10 },
   account: (reader) => {
     const { baseUrl, own, timeoutMs } = reader
-    const apiKey = own("API_KEY", secret)
-    const webhookSecret = own("WEBHOOK_SECRET", secret)
+    const needed = whole({ apiKey: own("API_KEY", secret), webhookSecret: own("WEBHOOK_SECRET", secret) })
     const fees = contractFeesOf(reader, pricedPlaces)
-    if (apiKey === null || webhookSecret === null) return null
-    return { baseUrl, timeoutMs, apiKey, webhookSecret, fees }
+    return needed && { baseUrl, timeoutMs, ...needed, fees }
   },
   identity: ({ apiKey }) => ({ within: "", own: apiKey }),
   open: sixth

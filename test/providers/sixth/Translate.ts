@@ -1,9 +1,8 @@
 import { Option } from "effect"
-import type { Reported } from "../../../src/domain/CallbackReport.ts"
 import type { Reference } from "../../../src/domain/Ids.ts"
 import { decoded, type FactWithAlarm, isAnswered, withoutAlarm } from "../../../src/providers/AnswerParsing.ts"
 import { asCreateOutcome, type MoneyCallAnswer, moneyCallAnswer } from "../../../src/providers/Movements.ts"
-import { answerBy, sumOf } from "../../../src/providers/ProviderStatus.ts"
+import { answerBy, sumOf, vocabulary } from "../../../src/providers/ProviderStatus.ts"
 import { instantIn } from "../../../src/providers/Statements.ts"
 import type { ProviderResponse } from "../../../src/providers/Transport.ts"
 import type { PayoutOutcome, StatusOutcome } from "../../../src/services/ports/Provider.ts"
@@ -12,15 +11,12 @@ import { Movement } from "./Wire.ts"
 
 const { readAsUnknown } = identity
 
-// Tumbuka Pay's whole vocabulary. What is not here is not understood, and never a failure.
-const standings: ReadonlyMap<string, Reported> = new Map([
-  ["pending", "pending"],
-  ["succeeded", "successful"],
-  ["failed", "failed"],
-  ["returned", "returned"]
-])
-
-export const standingOf = (status: string): Reported | undefined => standings.get(status)
+export const standingOf = vocabulary({
+  pending: ["pending"],
+  successful: ["succeeded"],
+  failed: ["failed"],
+  returned: ["returned"]
+})
 
 /** The answer to POST. Where our reference was there already, a lookup decides. */
 export const posted = (kind: PaymentKind, response: ProviderResponse, reference: Reference): MoneyCallAnswer<PayoutOutcome> =>
