@@ -16,7 +16,23 @@ const EVERY_MS = 1_000
 /** So often in a row a trace has to be as it was. */
 const QUIET_LOOKS = 3
 
-const { values } = parseArgs({ options: { port: { type: "string", default: PORT }, reference: { type: "string" } } })
+const usage = `usage: npm run traces -- [--port N] [--reference REFERENCE]
+
+Takes spans by OTLP/HTTP at a port of 127.0.0.1 (${PORT} unless given), and prints each trace as a tree. Run the gateway with the address that it
+prints first. --reference prints the traces of one transaction alone. Ctrl-C ends it.`
+
+const values = ((): { readonly port: string; readonly reference?: string } => {
+  try {
+    const options = { port: { type: "string", default: PORT }, reference: { type: "string" }, help: { type: "boolean" } } as const
+    const { help = false, ...given } = parseArgs({ options }).values
+    if (!help) return given
+    process.stdout.write(`${usage}\n`)
+    process.exit(0)
+  } catch (error) {
+    process.stderr.write(`${error instanceof Error ? error.message : error}\n${usage}\n`)
+    process.exit(2)
+  }
+})()
 
 const child = spawn(process.execPath, [resolve(import.meta.dirname, "../../test/support/OtlpReceiver.ts"), values.port], {
   stdio: ["ignore", "pipe", "inherit"]

@@ -9,6 +9,7 @@ import { framed, type NavigationLink, plainDocument } from "./Document.ts"
 import { field, hidden } from "./Elements.ts"
 import { type Gate, isOwnForm, type Refused, readForm, strictHeaders, unstorable } from "./Gate.ts"
 import { type Answer, type CsvFile, page, ROUTE_PARAMETER, type Route } from "./Route.ts"
+import { isWholeNumber } from "./SearchTerms.ts"
 import { consoleStyle } from "./Stylesheet.ts"
 
 type Request = HttpServerRequest.HttpServerRequest
@@ -85,12 +86,12 @@ export const makeHandler = (gate: Gate, rooms: ReadonlyArray<Room>) =>
     })
 
     const read = Effect.fnUntraced(function* (request: Request) {
-      const { pathname, search, searchParams } = urlOf(request)
+      const { pathname, searchParams } = urlOf(request)
       const wrong = unstorable(searchParams)
       if (wrong !== undefined) return refusal(wrong)
       if (pathname === "/login") return html(200, logInPage("", localPath(searchParams.get("next")), false))
       const visitor = yield* visitorOf(request)
-      if (Option.isNone(visitor)) return redirectTo(`/login?next=${encodeURIComponent(`${pathname}${search}`)}`)
+      if (Option.isNone(visitor)) return redirectTo(`/login?next=${encodeURIComponent(wayBack(urlOf(request)))}`)
       if (pathname === ALIVE) return HttpServerResponse.empty({ status: 204 })
       return yield* answerOf(request, visitor.value, new URLSearchParams())
     })
@@ -139,6 +140,10 @@ const csvFile = ({ name, text }: CsvFile): Response =>
     contentType: "text/csv; charset=utf-8; header=present",
     headers: { "content-disposition": `attachment; filename="${name}"` }
   })
+
+/** To the page that was asked for; a whole number stands in no further address. */
+const wayBack = ({ pathname, search, searchParams }: URL): string =>
+  isWholeNumber(searchParams.get("q") ?? "") ? pathname : `${pathname}${search}`
 
 /** A way inside the console; the first page for anything else, so that no link leads away through it. */
 const localPath = (wished: string | null): string => (wished !== null && /^\/(?![/\\])[\x21-\x7e]*$/.test(wished) ? wished : "/")

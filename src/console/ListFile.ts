@@ -15,6 +15,10 @@ export interface ListFile<A, P, E> {
   readonly name: string
   readonly columns: ReadonlyArray<readonly [string, (row: A) => CsvValue]>
   readonly read: (page: { readonly limit: number; readonly after: P | null }) => Effect.Effect<ListRows<A, P>, E>
+  /** Where the file begins; with its first row where nothing is said. */
+  readonly from?: P | null
+  /** The address of the file that goes on after a place, of a list that can be read so. */
+  readonly restAt?: (after: P) => string
 }
 
 export interface ListRows<A, P> {
@@ -25,7 +29,7 @@ export interface ListRows<A, P> {
 }
 
 /** A list as CSV, read page by page as it is taken. Its rows are masked as on the page. */
-export const listFile = <A, P, E>({ columns, name, read }: ListFile<A, P, E>): CsvFile => {
+export const listFile = <A, P, E>({ columns, from = null, name, read, restAt }: ListFile<A, P, E>): CsvFile => {
   const lineOf = (row: A) => csvLine(columns.map(([, value]) => value(row)))
   interface Walk {
     readonly after: P | null
@@ -38,7 +42,8 @@ export const listFile = <A, P, E>({ columns, name, read }: ListFile<A, P, E>): C
       Effect.map(({ isCut: hasNoMore = false, next, rows }) => {
         const walk = { after: next, written: written + rows.length, reads: reads + 1 }
         const isCut = hasNoMore || (next !== null && (walk.written >= ROWS_WRITTEN || walk.reads >= READS_AT_MOST))
-        const lines = [...rows.map(lineOf), ...(isCut ? [cutLine(columns.length)] : [])]
+        const rest = next === null || restAt === undefined ? "Narrow the list down" : `The rest is at ${restAt(next)}`
+        const lines = [...rows.map(lineOf), ...(isCut ? [cutLine(columns.length, rest)] : [])]
         return [[csvText(lines)], next === null || isCut ? Option.none<Walk>() : Option.some<Walk>(walk)] as const
       })
     )
@@ -48,11 +53,11 @@ export const listFile = <A, P, E>({ columns, name, read }: ListFile<A, P, E>): C
     name: `${name}.csv`,
     text: Stream.concat(
       Stream.make(heading),
-      Stream.paginate<Walk, string, E, never>({ after: null, written: 0, reads: 0 }, step)
+      Stream.paginate<Walk, string, E, never>({ after: from, written: 0, reads: 0 }, step)
     )
   }
 }
 
 /** A file that ends early must not look whole. */
-const cutLine = (columns: number): string =>
-  csvLine(["cut here: there is more than is written here. Narrow the list down", ...Array<null>(columns - 1).fill(null)])
+const cutLine = (columns: number, rest: string): string =>
+  csvLine([`cut here: there is more than is written here. ${rest}`, ...Array<null>(columns - 1).fill(null)])

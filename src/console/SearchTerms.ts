@@ -27,7 +27,7 @@ import { amountCurrencyOf } from "./RecordText.ts"
  */
 export interface Search {
   readonly word: string | null
-  /** The word is a whole number. */
+  /** The word is a whole number: of a phone, an account or a card. */
   readonly isWhole: boolean
   /** The audit log has who asked for it: only then is the word looked for among all that a customer may say. */
   readonly isNoted: boolean
@@ -99,7 +99,7 @@ export const searchOf = (asked: URLSearchParams, { provider }: PageFilters): Sea
   }
   return {
     word: isEnd ? null : (word?.slice(0, LONGEST_WORD) ?? null),
-    isWhole: word !== null && endOfNumber(word) !== null,
+    isWhole: word !== null && isWholeNumber(word),
     isNoted: false,
     country: value(own.country)?.toUpperCase() ?? null,
     filter,
@@ -108,8 +108,15 @@ export const searchOf = (asked: URLSearchParams, { provider }: PageFilters): Sea
   }
 }
 
+/** Of a phone, an account or a card, in any spelling: it stands in no address. */
+export const isWholeNumber = (text: string): boolean => /^[0-9]{7,}$/.test(digitsOf(text))
+
+/** A number without the signs that people write it with. */
+const digitsOf = (text: string): string => plainText(text).replace(/[\s\p{Pd}.()/+]/gu, "")
+
+/** Of a person's number, which has 15 digits at most. */
 const endOfNumber = (text: string): string | null => {
-  const digits = plainText(text).replace(/[\s\p{Pd}.()/+]/gu, "")
+  const digits = digitsOf(text)
   return /^[0-9]{7,15}$/.test(digits) ? digits.slice(-4) : null
 }
 

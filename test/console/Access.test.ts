@@ -40,6 +40,8 @@ layer(access)("the console's door", (it) => {
       const person = browser()
       const first = yield* person.read("/hostile?x=1")
       expect([first.status, first.headers.get("location")]).toEqual([303, "/login?next=%2Fhostile%3Fx%3D1"])
+      const numbered = yield* person.read("/transactions?q=4111%201111%201111%201111")
+      expect(numbered.headers.get("location")).toEqual("/login?next=%2Ftransactions")
       expect((yield* person.read("/login?next=%2Fhostile")).text).toContain('name="next" value="/hostile"')
       expect((yield* person.read("/login?next=%2F%2Fevil.example")).text).toContain('name="next" value="/"')
       expect((yield* person.ask("POST", "/approve", { form: {}, headers: { "sec-fetch-site": "same-origin" } })).status).toBe(303)

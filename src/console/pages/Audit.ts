@@ -58,6 +58,8 @@ export const makeAudit = Effect.gen(function* () {
     return listFile({
       name: "audit",
       columns,
+      from: rowOf(visit.query),
+      restAt: (after: bigint) => `/audit.csv?${new URLSearchParams([...keptOf(all, visit.query), ["after", String(after)]])}`,
       read: ({ after, limit }: { readonly limit: number; readonly after: bigint | null }) =>
         log.search(filter, { limit, before: after })
     })

@@ -139,7 +139,7 @@ const recordFacts = (record: Transaction): ComponentChild => {
 const candidateTable = (candidates: ReadonlyArray<Candidate>): ComponentChild =>
   table(
     "Each provider that it could go to, in the order in which they were to be tried",
-    ["Provider", "Attempt", "What became of it", "Reason"],
+    ["Provider", "Attempt", "Result", "Reason"],
     candidates.map(({ attempt, provider, verdict, ...reasons }) => [
       code(provider),
       attempt === null ? "none" : String(attempt),

@@ -192,9 +192,9 @@ const listed = (
       maxLength: LONGEST_ACKNOWLEDGEMENT
     }),
     h("p", { class: "inline" }, [
-      button("ask ticked", "Ask about the ticked again", "strong"),
-      button("ask all", `Ask about all ${all} again`),
-      button("acknowledge ticked", "Acknowledge the ticked for a day"),
+      button("ask ticked", "Ask again about selected", "strong"),
+      button("ask all", `Ask again about all ${all}`),
+      button("acknowledge ticked", "Acknowledge selected for a day"),
       button("acknowledge all", `Acknowledge all ${all} for a day`)
     ]),
     list

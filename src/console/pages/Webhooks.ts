@@ -116,7 +116,7 @@ export const makeWebhooks = Effect.gen(function* () {
     })
   })
 
-  /** Those that were ticked, or all that are parked. */
+  /** Those that were selected, or all that are parked. */
   const chosen = Effect.fnUntraced(function* ({ form }: Visit, owner: Owner) {
     if (form.get("all") !== "parked") return form.getAll("id").filter(isReference).slice(0, MOST_AT_ONCE)
     const ids: Array<Reference> = []
@@ -262,7 +262,7 @@ const deliveryForm = (visit: Visit, owner: Owner, items: ReadonlyArray<Delivery>
   const mayRedeliver = may(visit.visitor.role, "redeliver")
   const rows = items.map((delivery) => deliveryRow(delivery, mayRedeliver))
   const columns = [
-    ...(mayRedeliver ? ["Again"] : []),
+    ...(mayRedeliver ? ["Select"] : []),
     "Created",
     "Endpoint",
     "Event",
@@ -283,8 +283,8 @@ const deliveryForm = (visit: Visit, owner: Owner, items: ReadonlyArray<Delivery>
     h(
       "p",
       { class: "inline" },
-      h("button", { type: "submit", class: "strong" }, "Send the ticked again"),
-      h("button", { type: "submit", name: "all", value: "parked" }, "Send all parked again")
+      h("button", { type: "submit", class: "strong" }, "Resend selected"),
+      h("button", { type: "submit", name: "all", value: "parked" }, "Resend all parked")
     ),
     list
   )
@@ -292,7 +292,7 @@ const deliveryForm = (visit: Visit, owner: Owner, items: ReadonlyArray<Delivery>
 
 const deliveryRow = ({ attempts, createdAt, endpoint, eventType, id, reference, status }: Delivery, mayRedeliver: boolean) => {
   const last = attempts.at(-1)
-  const box = h("input", { type: "checkbox", name: "id", value: id, "aria-label": `Send ${eventType} ${id} again` })
+  const box = h("input", { type: "checkbox", name: "id", value: id, "aria-label": `Select ${eventType} ${id}` })
   return [
     ...(mayRedeliver ? [box] : []),
     time(createdAt),
