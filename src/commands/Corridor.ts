@@ -7,7 +7,7 @@ import { Currency } from "../domain/Currency.ts"
 import { Corridors } from "../services/ports/Corridors.ts"
 import { Amount, CommaList, Words } from "./Arguments.ts"
 import { CommandRefusal, WrongUsage } from "./CommandRefusal.ts"
-import { corridorArguments, prefer, routedView, show } from "./CorridorRoutes.ts"
+import { CHANGED_MEANWHILE, corridorArguments, prefer, routedView, show } from "./CorridorRoutes.ts"
 import { operatorPorts } from "./Installation.ts"
 import { auditEntry } from "./Operator.ts"
 import { printResult } from "./Output.ts"
@@ -86,7 +86,8 @@ const set = Command.make(
     const found = yield* corridors.find(key)
     const now = yield* Clock.currentTimeMillis
     const before = Option.getOrElse(found, () => newRow(key))
-    const next: Corridor = { ...before, ...applyChanges(before, changes), updatedAt: now }
+    // Later than the change before it, whatever a clock says.
+    const next: Corridor = { ...before, ...applyChanges(before, changes), updatedAt: Math.max(now, before.updatedAt + 1) }
     if (next.providers.length === 0)
       return yield* new CommandRefusal({ message: "there is no such corridor yet: add it with --provider" })
     const mistake = corridorMistake(next, before, providerNames)
@@ -99,7 +100,9 @@ const set = Command.make(
     if (next.customerAction === "redirect" && !next.requiresRedirectUrl) {
       return yield* new CommandRefusal({ message: "customer action redirect needs --requires-redirect-url true" })
     }
-    yield* corridors.put(next, yield* auditEntry("corridor set", corridorName(key), details))
+    const seen = Option.isNone(found) ? null : before.updatedAt
+    if (!(yield* corridors.put(next, yield* auditEntry("corridor set", corridorName(key), details), seen)))
+      return yield* new CommandRefusal({ message: CHANGED_MEANWHILE })
     const { providers } = yield* Effect.scoped(settingsWithProviders)
     yield* printResult({ ...routedView(next), warnings: yield* corridorDoubts(providers, next, now) })
   }, Effect.provide(operatorPorts))

@@ -53,8 +53,7 @@ export const prefer = Command.make(
     const updatedAt = Math.max(yield* Clock.currentTimeMillis, row.updatedAt + 1)
     const next: Corridor = { ...row, preference, updatedAt }
     const entry = yield* auditEntry("corridor set", corridorName(key), { preference })
-    if (!(yield* corridors.put(next, entry, row.updatedAt)))
-      return yield* new CommandRefusal({ message: "the corridor was changed meanwhile: look at it again" })
+    if (!(yield* corridors.put(next, entry, row.updatedAt))) return yield* new CommandRefusal({ message: CHANGED_MEANWHILE })
     yield* (yield* RouteOrders).forget({ direction: row.direction, corridor: routeOf(row) })
     const alone = row.providers.length < 2 ? ["the corridor has one provider: there is none to prefer"] : []
     yield* printResult({ ...routedView(next), warnings: alone })
@@ -68,6 +67,8 @@ export const prefer = Command.make(
     { command: "gateway corridor prefer UG UGX payout momo order", description: "Try them as the row has them" }
   ])
 )
+
+export const CHANGED_MEANWHILE = "the corridor was changed meanwhile: look at it again"
 
 export const show = Command.make(
   "show",

@@ -1,7 +1,8 @@
 import { describe, it } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, Redacted } from "effect"
 import { expect } from "vitest"
 import { freshDatabase } from "../support/Postgres.ts"
+import { asOwner } from "../support/Stack.ts"
 import { gateway, installedOn } from "./Gateway.ts"
 
 const installation = Effect.map(
@@ -55,6 +56,34 @@ describe("corridor set", () => {
         inactive_reason: null
       })
     })
+  )
+
+  it.effect("is refused where the row was changed or added between its look and its write, and takes nothing back", () =>
+    Effect.gen(function* () {
+      const { url } = yield* Effect.promise(() => freshDatabase())
+      const variables = installedOn(url)
+      const sql = yield* asOwner(Redacted.make(url))
+      // The lock under which it writes is given to it with the change of another person.
+      yield* sql.unsafe(`CREATE OR REPLACE FUNCTION audit_head_locked() RETURNS TABLE (sequence bigint, hash bytea, mac bytea)
+        LANGUAGE plpgsql VOLATILE SECURITY DEFINER AS $$ BEGIN
+          INSERT INTO corridors SELECT (json_populate_record(c, '{"country": "SN"}')).* FROM corridors c
+            WHERE (country, currency, direction, method) = ('CI', 'XOF', 'payout', 'momo') ON CONFLICT DO NOTHING;
+          UPDATE corridors SET maximum_minor = 77000, updated_at = updated_at + interval '1 ms'
+            WHERE (country, currency, direction, method) = ('UG', 'UGX', 'payout', 'momo');
+          RETURN QUERY SELECT h.sequence, h.hash, h.mac FROM audit_head h FOR UPDATE;
+        END $$`)
+      for (const line of ["UG UGX payout momo --availability degraded", "SN XOF payout momo --provider eversend"])
+        expect(yield* gateway(variables, "corridor", "set", ...line.split(" "))).toEqual({
+          code: 1,
+          output: "",
+          errors: "the corridor was changed meanwhile: look at it again"
+        })
+      const rows = JSON.parse((yield* gateway(variables, "corridor", "list", "--json")).output)
+      expect(rows).toContainEqual(
+        expect.objectContaining({ country: "UG", direction: "payout", method: "momo", maximum_minor: 77_000, availability: "operational" })
+      )
+      expect(JSON.parse((yield* gateway(variables, "audit", "list", "--json")).output)).toEqual([])
+    }).pipe(Effect.scoped)
   )
 
   it.effect("sets networks, currencies and requirements of a corridor, and clears a maximum", () =>

@@ -39,15 +39,15 @@ export const CorridorsPg = Layer.effect(
     })
 
     /** Under the lock of the head, which every change of a corridor holds until its commit. */
-    const isAsSeen = Effect.fnUntraced(function* ({ country, currency, direction, method }: CorridorKey, seen: Instant) {
+    const isAsSeen = Effect.fnUntraced(function* ({ country, currency, direction, method }: CorridorKey, seen: Instant | null) {
       yield* sql`SELECT FROM audit_head_locked()`
       const [row] = yield* changedAt(sql`SELECT updated_at AS "updatedAt" FROM corridors
         WHERE country = ${country} AND currency = ${currency} AND direction = ${direction} AND method = ${method}`)
-      return row?.updatedAt === seen
+      return (row?.updatedAt ?? null) === seen
     })
 
     const put = Effect.fn("Corridors.put")(
-      function* (corridor: Corridor, audit: AuditEntry, seen?: Instant) {
+      function* (corridor: Corridor, audit: AuditEntry, seen?: Instant | null) {
         if (seen !== undefined && !(yield* isAsSeen(corridor, seen))) return false
         const row = rowOf(corridor)
         // The audit row has the corridor whole, so that `audit verify` can tell whether it is still so.

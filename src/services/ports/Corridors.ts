@@ -14,9 +14,9 @@ export class Corridors extends Context.Service<
     readonly list: Effect.Effect<ReadonlyArray<Corridor>>
     readonly find: (key: CorridorKey) => Effect.Effect<Option.Option<Corridor>>
     /**
-     * Replaces the row with that key, or adds it. With `seen`, the time of the last change of the row that was looked at: false, and nothing is
-     * written, where it has been changed since.
+     * Replaces the row with that key, or adds it. With `seen`, the time of the last change of the row that was looked at, null where there was none: false,
+     * and nothing is written, where it has been changed or added since.
      */
-    readonly put: (corridor: Corridor, audit: AuditEntry, seen?: Instant) => Effect.Effect<boolean>
+    readonly put: (corridor: Corridor, audit: AuditEntry, seen?: Instant | null) => Effect.Effect<boolean>
   }
 >()("gateway/services/ports/Corridors") {}
