@@ -197,13 +197,15 @@ export const listEnd = (way: {
   readonly next: string | null
   readonly older?: string
   readonly hasFile?: boolean
+  /** The address of the file, where it is not that of the list. */
+  readonly file?: string
 }): ComponentChild => {
-  const { hasFile = true, kept, next, older = "Older ones", to } = way
+  const { hasFile = true, kept, next, older = "Older ones", to, file = `${to}.csv` } = way
   const query = (members: URLSearchParams) => (members.size === 0 ? "" : `?${members}`)
   return h(
     "p",
     { class: "pager" },
-    hasFile ? link(`${to}.csv${query(kept)}`, "What fits, as CSV") : null,
+    hasFile ? link(`${file}${query(kept)}`, "What fits, as CSV") : null,
     next === null ? null : link(`${to}${query(new URLSearchParams([...kept, ["after", next]]))}`, older)
   )
 }

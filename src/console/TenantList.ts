@@ -9,21 +9,45 @@ const begins = written(
   "A tenant has 1 to 40 characters of a-z, 0-9, _ and -."
 )
 const status = oneOf("status", "Status", TenantStatus.literals)
-const filters = [begins, status] satisfies ReadonlyArray<Filter<unknown>>
+const ofAll = [begins, status] satisfies ReadonlyArray<Filter<unknown>>
+
+interface OfPage {
+  /** Further filters of this page, by which its tenants were chosen already. */
+  readonly own?: ReadonlyArray<Filter<unknown>>
+  readonly hasFile?: boolean
+}
 
 /** One page of all tenants by name, with what stands above and below it. `to` is the page that lists them. */
-export const tenantList = (tenants: ReadonlyArray<Tenant>, to: string, asked: URLSearchParams) => {
-  const { mistakes, value } = readingOf(asked)
-  const [start, wanted, after] = [value(begins) ?? "", value(status), asked.get("after") ?? ""]
-  const found = tenants.filter(
-    ({ appId, status: own }) => appId.startsWith(start) && (wanted === null || own === wanted) && appId > after
-  )
+export const tenantList = (
+  tenants: ReadonlyArray<Tenant>,
+  to: string,
+  asked: URLSearchParams,
+  { hasFile = false, own = [] }: OfPage = {}
+) => {
+  const filters = [...ofAll, ...own]
+  const mistakes = mistakesIn(asked, own)
+  const after = asked.get("after") ?? ""
+  const found = fittingTenants(tenants, asked).filter(({ appId }) => appId > after)
   const shown = mistakes.size > 0 ? [] : found.slice(0, ROWS_SHOWN)
   const next = found.length > shown.length ? (shown.at(-1)?.appId ?? null) : null
   return {
     shown,
     status: mistakes.size > 0 ? 422 : 200,
     form: filterForm({ to, filters, asked, mistakes }),
-    end: listEnd({ to, kept: keptOf(filters, asked), next, older: "Next ones", hasFile: false })
+    end: mistakes.size > 0 ? null : listEnd({ to, kept: keptOf(filters, asked), next, older: "Next ones", hasFile })
   }
+}
+
+/** The mistakes of an address that lists tenants. */
+export const mistakesIn = (asked: URLSearchParams, own: ReadonlyArray<Filter<unknown>>): ReadonlySet<string> => {
+  const { mistakes, value } = readingOf(asked)
+  for (const filter of [...ofAll, ...own]) value(filter)
+  return mistakes
+}
+
+/** Those that fit the filters that every list of tenants has. */
+export const fittingTenants = (tenants: ReadonlyArray<Tenant>, asked: URLSearchParams): ReadonlyArray<Tenant> => {
+  const { value } = readingOf(asked)
+  const [start, wanted] = [value(begins) ?? "", value(status)]
+  return tenants.filter((tenant) => tenant.appId.startsWith(start) && (wanted === null || tenant.status === wanted))
 }

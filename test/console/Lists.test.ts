@@ -1,5 +1,5 @@
 import { expect, layer } from "@effect/vitest"
-import { Context, Effect } from "effect"
+import { Context, Effect, Redacted } from "effect"
 import type { Fact } from "../../src/domain/Fact.ts"
 import { AppId, Reference } from "../../src/domain/Ids.ts"
 import { minor } from "../../src/domain/Money.ts"
@@ -124,6 +124,7 @@ layer(Stack.layer({ RECONCILER_SCHEDULE: "1h", CONSOLE_PORT: "0", PROVIDER_TIMEO
     it.effect("say what is wrong with a filter, keep what was typed, and look for nothing", () =>
       Effect.gen(function* () {
         const { gateway } = yield* Stack
+        const tenant = yield* tenantOn(gateway, 0n)
         const { read } = yield* viewerOn(gateway, "typist")
         const wrong: ReadonlyArray<readonly [string, string, string]> = [
           ["transactions?status=lost", "Status: one of requires_action, pending", `value="lost" selected`],
@@ -147,6 +148,11 @@ layer(Stack.layer({ RECONCILER_SCHEDULE: "1h", CONSOLE_PORT: "0", PROVIDER_TIMEO
           ["proposals?status=lost", "Status: one of open, approved", `value="lost" selected`],
           ["proposals.csv?by=Jane", "An operator's name has", `value="Jane"`],
           ["keys?status=lost", "Status: one of active, frozen.", `value="lost" selected`],
+          ["keys.csv?begins=A%21", "A tenant has 1 to 40 characters", `value="A!"`],
+          [`keys/${tenant.appId}?key_role=owner`, "Role: one of tenant, reader, admin.", `value="owner" selected`],
+          [`keys/${tenant.appId}/keys.csv?state=old`, "State: one of active, revoked.", `value="old" selected`],
+          ["senders?state=lost", "Sender: one of nobody, set, does not open.", `value="lost" selected`],
+          ["senders.csv?status=lost", "Status: one of active, frozen.", `value="lost" selected`],
           ["floats?begins=A%21", "A tenant has 1 to 40 characters", `value="A!"`],
           ["audit?action=Float%21", "An action is small letters", `value="Float!"`],
           ["audit?subject=%2B256772123456", "those stand in no address", `value="+256772123456"`]
@@ -237,6 +243,58 @@ layer(Stack.layer({ RECONCILER_SCHEDULE: "1h", CONSOLE_PORT: "0", PROVIDER_TIMEO
         )
         expect([Number(whole) > 2 * COUNT, Number(one) >= 1 && Number(one) < 4, credits]).toStrictEqual([true, true, 2])
         expect(linesOf((yield* read("/proposals.csv?kind=key%20issue")).text)[0]).toMatch(/^id,change,subject,status/)
+      })
+    )
+
+    it.effect("of keys and of senders have their filters, go on from page to page, and give what fits as CSV", () =>
+      Effect.gen(function* () {
+        const { gateway } = yield* Stack
+        const tenants = Context.get(gateway.context, Tenants)
+        const named = Array.from({ length: COUNT }, (_, at) => AppId.make(`yy-${10 + at}`))
+        for (const appId of named)
+          yield* tenants.create({ appId, status: "active", capabilities: defaultCapabilities, createdAt: NOON }, auditEntry())
+        const [one = AppId.make("yy-10"), two = one] = named
+        const sender = {
+          name: Redacted.make("Jane Doe"),
+          country: "UG",
+          msisdn: Redacted.make("+256772123456"),
+          address: Redacted.make("Plot 1, Kampala")
+        }
+        yield* tenants.setSender(two, sender, auditEntry())
+        for (let n = 0; n < COUNT; n++) {
+          const caller = { appId: one, keyId: `k${10 + n}`, mode: n < 2 ? "test" : "live", role: n === 3 ? "reader" : "tenant" } as const
+          const key = { caller, label: "", addresses: [], createdAt: NOON + n, apiKeyHash: new Uint8Array(32).fill(n) }
+          yield* tenants.issueKey({ ...key, signingSecret: Redacted.make("x") }, auditEntry())
+        }
+        yield* tenants.revokeKey(one, "k15", NOON + 100, auditEntry())
+
+        const { read } = yield* viewerOn(gateway, "keeper")
+        const keysIn = (page: string) => [...page.matchAll(/data-label="Key"><div><code>([^<]+)</g)].map(([, key]) => key)
+        const found = (query: string) => Effect.map(read(`/keys/${one}?${query}`), ({ text }) => keysIn(text))
+        const first = (yield* read(`/keys/${one}?key_role=tenant&state=active`)).text
+        expect(keysIn(first)).toHaveLength(25)
+        expect([yield* found("key_mode=test"), yield* found("key_role=reader"), yield* found("state=revoked")]).toStrictEqual([
+          ["k11", "k10"],
+          ["k13"],
+          ["k15"]
+        ])
+        const whole = (yield* read(`/keys/${one}`)).text
+        expect(keysIn((yield* read(linkOf(whole, "Older ones") ?? "")).text)).toStrictEqual(["k11", "k10"])
+        const keyLines = linesOf((yield* read(linkOf(first, "What fits, as CSV") ?? "")).text)
+        expect(keyLines).toHaveLength(26)
+        expect(keyLines[1]).toMatch(new RegExp(`^${one},k36,,live,tenant,,2`))
+        expect(linesOf((yield* read("/keys.csv?begins=yy-")).text)).toHaveLength(COUNT + 1)
+
+        const tenantsIn = (page: string) => [...page.matchAll(/href="\/senders\/([^"]+)">/g)].map(([, name]) => name)
+        const senders = (yield* read("/senders?begins=yy-")).text
+        expect(tenantsIn(senders)).toHaveLength(25)
+        expect(tenantsIn((yield* read(linkOf(senders, "Next ones") ?? "")).text)).toStrictEqual(["yy-35", "yy-36"])
+        expect(tenantsIn((yield* read("/senders?begins=yy-&state=set")).text)).toStrictEqual([two])
+        const senderFile = (yield* read("/senders.csv?begins=yy-")).text
+        expect(linesOf(senderFile)).toHaveLength(COUNT + 1)
+        expect(senderFile).toMatch(new RegExp(`\r\n${two},active,set,J[^,]+,UG,••••3456,`))
+        expect(senderFile).not.toMatch(/Jane|772123|Kampala/)
+        expect(linesOf((yield* read("/senders.csv?begins=yy-&state=nobody")).text)).toHaveLength(COUNT)
       })
     )
 

@@ -1,7 +1,9 @@
 import { Effect, Option, Schema } from "effect"
 import { type ComponentChild, h } from "preact"
 import { addressRangeFault, MAX_ADDRESS_RANGES } from "../../domain/AddressRange.ts"
+import type { CsvValue } from "../../domain/CsvText.ts"
 import { AppId, Mode } from "../../domain/Ids.ts"
+import { type Instant, iso } from "../../domain/Instant.ts"
 import { maskedText } from "../../domain/Masking.ts"
 import { may } from "../../domain/Operator.ts"
 import { MAX_LABEL, Role } from "../../domain/Tenant.ts"
@@ -11,13 +13,17 @@ import { Proposals } from "../../services/ports/Proposals.ts"
 import { type KeyRow, Tenants } from "../../services/ports/Tenants.ts"
 import { badge, choice, code, field, form, link, said, section, table, time, within } from "../Elements.ts"
 import type { Room } from "../Handler.ts"
+import { listFile } from "../ListFile.ts"
+import { type Filter, filterForm, keptOf, listEnd, oneOf, ROWS_SHOWN, readingOf } from "../ListFilters.ts"
 import { proposalTable } from "../ProposalTable.ts"
 import { type Answer, page, redirect, type Visit } from "../Route.ts"
-import { tenantList } from "../TenantList.ts"
+import { fittingTenants, mistakesIn, tenantList } from "../TenantList.ts"
 import { lineOf } from "../TypedText.ts"
 
 const PROPOSALS_SHOWN = 50
 const LONGEST_NOTE = 500
+/** Tenants whose keys are read at once for a file. */
+const TENANTS_A_READ = 200
 
 /** The keys with which tenants sign. Two people make one, and two revoke one. */
 export const makeKeys = Effect.gen(function* () {
@@ -26,12 +32,35 @@ export const makeKeys = Effect.gen(function* () {
   const proposals = yield* Proposals
 
   const all = Effect.fn("KeysPage.all")(function* ({ query }: Visit) {
-    const { end, form, shown, status } = tenantList(yield* tenants.list, "/keys", query)
+    const { end, form, shown, status } = tenantList(yield* tenants.list, "/keys", query, { hasFile: true })
     const rows = shown.map((one) => [
       link(`/keys/${one.appId}`, one.appId),
       badge(one.status, one.status === "active" ? "good" : "bad")
     ])
     return page("Keys", [form, section("Tenants", table("By name", ["Tenant", "Status"], rows), end)], { status })
+  })
+
+  const newestKeys = (appId: AppId) => Effect.map(tenants.keys(appId), (keys) => keys.toReversed())
+
+  /** The keys of all tenants that fit. */
+  const file = Effect.fn("KeysPage.file")(function* (visit: Visit): Effect.fn.Return<Answer> {
+    if (mistakesIn(visit.query, []).size > 0) return yield* all(visit)
+    const found = fittingTenants(yield* tenants.list, visit.query)
+    return listFile({
+      name: "keys",
+      columns,
+      // A read ends with a tenant's last key: none has many.
+      read: Effect.fnUntraced(function* ({ after, limit }: { readonly limit: number; readonly after: number | null }) {
+        const rows: Array<KeyRow> = []
+        let place = after ?? 0
+        for (const { appId } of found.slice(place, place + TENANTS_A_READ)) {
+          if (rows.length >= limit) break
+          rows.push(...(yield* newestKeys(appId)))
+          place++
+        }
+        return { rows, next: place < found.length ? place : null }
+      })
+    })
   })
 
   const find = ({ params }: Visit) => {
@@ -40,33 +69,49 @@ export const makeKeys = Effect.gen(function* () {
   }
 
   const shown = Effect.fnUntraced(function* (visit: Visit, appId: AppId, problem: string | null) {
-    const keys = yield* tenants.keys(appId)
+    const { fits, mistakes } = keyFilterOf(visit.query)
+    const keys = mistakes.size > 0 ? [] : (yield* newestKeys(appId)).filter(fits)
+    const begin = keys.findIndex(({ keyId }) => keyId === visit.query.get("after")) + 1
+    const listed = keys.slice(begin, begin + ROWS_SHOWN)
+    const next = keys.length > begin + ROWS_SHOWN ? (listed.at(-1)?.keyId ?? null) : null
     const about = yield* proposals.list({ kinds: ["key issue", "key revoke"], about: appId }, PROPOSALS_SHOWN)
-    const rows = keys.toReversed().map((key) => keyRow(visit, key))
+    const to = `/keys/${appId}`
     const propose = may(visit.visitor.role, "propose") ? proposeSection(visit, appId) : null
     const isWrong = problem !== null && !isRevocation(visit)
     const body = [
       problem === null ? null : h("p", { class: "warning", role: "alert" }, problem),
       // A form with a mistake comes first.
       isWrong ? propose : null,
+      filterForm({ to, filters: keyFilters, asked: visit.query, mistakes }),
       section(
         "Keys",
         table(
           "The newest first",
           ["Key", "Label", "Mode", "Role", "From", "Made", "Last used", "Revoked", ""],
-          rows,
+          listed.map((key) => keyRow(visit, key)),
           "There is none."
-        )
+        ),
+        listEnd({ to, file: `${to}/keys.csv`, kept: keptOf(keyFilters, visit.query), next })
       ),
       section("Keys that were proposed", proposalTable(visit, about)),
       isWrong ? null : propose
     ]
-    return page(`Keys of ${appId}`, body, { status: problem === null ? 200 : 422 })
+    return page(`Keys of ${appId}`, body, { status: problem === null && mistakes.size === 0 ? 200 : 422 })
   })
 
   const one = Effect.fn("KeysPage.one")(function* (visit: Visit): Effect.fn.Return<Answer> {
     const found = yield* find(visit)
     return Option.isNone(found) ? noTenant : yield* shown(visit, found.value.appId, null)
+  })
+
+  const oneFile = Effect.fn("KeysPage.oneFile")(function* (visit: Visit): Effect.fn.Return<Answer> {
+    const found = yield* find(visit)
+    if (Option.isNone(found)) return noTenant
+    const { appId } = found.value
+    const { fits, mistakes } = keyFilterOf(visit.query)
+    if (mistakes.size > 0) return yield* shown(visit, appId, null)
+    const read = () => Effect.map(newestKeys(appId), (keys) => ({ rows: keys.filter(fits), next: null }))
+    return listFile({ name: `keys-${appId}`, columns, read })
   })
 
   const proposed = (visit: Visit, propose: (appId: AppId, note: string) => Effect.Effect<void, NotDecided> | string) =>
@@ -110,7 +155,9 @@ export const makeKeys = Effect.gen(function* () {
     place: { to: "/keys", name: "Keys" },
     routes: [
       { method: "GET", path: "/keys", permission: "look", answer: all },
+      { method: "GET", path: "/keys.csv", permission: "look", answer: file },
       { method: "GET", path: "/keys/:app", permission: "look", answer: one },
+      { method: "GET", path: "/keys/:app/keys.csv", permission: "look", answer: oneFile },
       { method: "POST", path: "/keys/:app/propose", permission: "propose", answer: proposeKey },
       { method: "POST", path: "/keys/:app/:key/revoke", permission: "propose", answer: proposeRevocation }
     ]
@@ -118,6 +165,38 @@ export const makeKeys = Effect.gen(function* () {
 })
 
 const isTenant = Schema.is(AppId)
+
+// The form for a new key on the same page has a mode and a role of its own.
+const filters = {
+  mode: oneOf("key_mode", "Mode", Mode.literals),
+  role: oneOf("key_role", "Role", Role.literals),
+  state: oneOf("state", "State", ["active", "revoked"] as const)
+}
+const keyFilters = [filters.mode, filters.role, filters.state] satisfies ReadonlyArray<Filter<unknown>>
+
+const keyFilterOf = (asked: URLSearchParams) => {
+  const { mistakes, value } = readingOf(asked)
+  const [mode, role, state] = [value(filters.mode), value(filters.role), value(filters.state)]
+  const fits = (key: KeyRow): boolean =>
+    (mode === null || key.mode === mode) &&
+    (role === null || key.role === role) &&
+    (state === null || (key.revokedAt === null) === (state === "active"))
+  return { mistakes, fits }
+}
+
+const isoOrNull = (at: Instant | null): string | null => (at === null ? null : iso(at))
+
+const columns: ReadonlyArray<readonly [string, (key: KeyRow) => CsvValue]> = [
+  ["app_id", ({ appId }) => appId],
+  ["key_id", ({ keyId }) => keyId],
+  ["label", ({ label }) => label],
+  ["mode", ({ mode }) => mode],
+  ["role", ({ role }) => role],
+  ["used_from", ({ addresses }) => addresses.join(" ")],
+  ["created_at", ({ createdAt }) => iso(createdAt)],
+  ["last_used_hour", ({ lastUsedAt }) => isoOrNull(lastUsedAt)],
+  ["revoked_at", ({ revokedAt }) => isoOrNull(revokedAt)]
+]
 
 const isGiven = ({ form }: Visit, name: string): boolean => (form.get(name) ?? "").trim() !== ""
 

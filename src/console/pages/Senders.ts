@@ -1,16 +1,23 @@
 import { Effect, Option, Result, Schema } from "effect"
 import { type ComponentChild, h } from "preact"
+import type { CsvValue } from "../../domain/CsvText.ts"
 import { AppId } from "../../domain/Ids.ts"
 import { maskedText } from "../../domain/Masking.ts"
 import { may } from "../../domain/Operator.ts"
-import { maskedSender, senderFrom } from "../../domain/Sender.ts"
+import { maskedSender, type Sender, senderFrom } from "../../domain/Sender.ts"
+import type { Tenant } from "../../domain/Tenant.ts"
 import { Tenants } from "../../services/ports/Tenants.ts"
 import { badge, field, form, link, section, table } from "../Elements.ts"
 import type { Room } from "../Handler.ts"
+import { listFile } from "../ListFile.ts"
+import { type Filter, oneOf, readingOf } from "../ListFilters.ts"
 import { type Answer, auditOf, page, redirect, type Visit } from "../Route.ts"
+import { fittingTenants, mistakesIn, tenantList } from "../TenantList.ts"
 import { lineOf } from "../TypedText.ts"
 
 const LONGEST_NOTE = 500
+/** Senders are kept in memory; those that are not are read many at once. */
+const READ_TOGETHER = 100
 const UNREADABLE =
   "What is kept does not open: it is damaged, or of another master key. It is sent to no provider. Type it again."
 
@@ -18,18 +25,42 @@ const UNREADABLE =
 export const makeSenders = Effect.gen(function* () {
   const tenants = yield* Tenants
 
-  const all = Effect.fn("SendersPage.all")(function* () {
-    const rows = yield* Effect.forEach(yield* tenants.list, ({ appId }) =>
-      Effect.map(tenants.sender(appId), (sender) => [
-        link(`/senders/${appId}`, appId),
-        sender === null
-          ? badge("nobody", "quiet")
-          : sender === "unreadable"
-            ? badge("does not open", "bad")
-            : badge("set", "good")
-      ])
-    )
-    return page("Senders", section("Who pays, for each tenant", table("By name", ["Tenant", "Sender"], rows)))
+  const withSender = (tenant: Tenant) => Effect.map(tenants.sender(tenant.appId), (sender): Paying => ({ tenant, sender }))
+  const together = { concurrency: READ_TOGETHER }
+
+  /** The tenants whose sender is as it is asked for. */
+  const wanted = Effect.fnUntraced(function* (asked: URLSearchParams) {
+    const list = yield* tenants.list
+    const state = readingOf(asked).value(own.state)
+    if (state === null) return list
+    const paying = yield* Effect.forEach(list, withSender, together)
+    return paying.flatMap(({ sender, tenant }) => (stateOf(sender) === state ? [tenant] : []))
+  })
+
+  const all = Effect.fn("SendersPage.all")(function* ({ query }: Visit) {
+    const { end, form, shown, status } = tenantList(yield* wanted(query), "/senders", query, { own: [own.state], hasFile: true })
+    const rows = (yield* Effect.forEach(shown, withSender, together)).map(({ sender, tenant: { appId } }) => [
+      link(`/senders/${appId}`, appId),
+      badge(stateOf(sender), sender === null ? "quiet" : sender === "unreadable" ? "bad" : "good")
+    ])
+    const list = section("Who pays, for each tenant", table("By name", ["Tenant", "Sender"], rows), end)
+    return page("Senders", [form, list], { status })
+  })
+
+  const file = Effect.fn("SendersPage.file")(function* (visit: Visit): Effect.fn.Return<Answer> {
+    if (mistakesIn(visit.query, [own.state]).size > 0) return yield* all(visit)
+    const found = fittingTenants(yield* wanted(visit.query), visit.query)
+    return listFile({
+      name: "senders",
+      columns,
+      read: ({ after, limit }: { readonly limit: number; readonly after: number | null }) => {
+        const end = (after ?? 0) + limit
+        return Effect.map(Effect.forEach(found.slice(after ?? 0, end), withSender, together), (rows) => ({
+          rows,
+          next: end < found.length ? end : null
+        }))
+      }
+    })
   })
 
   const find = ({ params }: Visit) => {
@@ -91,6 +122,7 @@ export const makeSenders = Effect.gen(function* () {
     place: { to: "/senders", name: "Senders" },
     routes: [
       { method: "GET", path: "/senders", permission: "look", answer: all },
+      { method: "GET", path: "/senders.csv", permission: "look", answer: file },
       { method: "GET", path: "/senders/:app", permission: "look", answer: one },
       { method: "POST", path: "/senders/:app/set", permission: "configure", answer: set },
       { method: "POST", path: "/senders/:app/remove", permission: "configure", answer: remove }
@@ -99,6 +131,34 @@ export const makeSenders = Effect.gen(function* () {
 })
 
 const isTenant = Schema.is(AppId)
+
+/** A tenant and who pays for it. */
+interface Paying {
+  readonly tenant: Tenant
+  readonly sender: Sender | "unreadable" | null
+}
+
+const states = ["nobody", "set", "does not open"] as const
+const own = { state: oneOf("state", "Sender", states) } satisfies Readonly<Record<string, Filter<unknown>>>
+
+const stateOf = (sender: Paying["sender"]): (typeof states)[number] =>
+  sender === null ? "nobody" : sender === "unreadable" ? "does not open" : "set"
+
+/** Masked, as on the tenant's own page. */
+const memberOf =
+  (name: keyof ReturnType<typeof maskedSender>) =>
+  ({ sender }: Paying): CsvValue =>
+    sender === null || sender === "unreadable" ? null : maskedSender(sender)[name]
+
+const columns: ReadonlyArray<readonly [string, (paying: Paying) => CsvValue]> = [
+  ["app_id", ({ tenant }) => tenant.appId],
+  ["status", ({ tenant }) => tenant.status],
+  ["sender", ({ sender }) => stateOf(sender)],
+  ["name", memberOf("name")],
+  ["country", memberOf("country")],
+  ["number", memberOf("number")],
+  ["address", memberOf("address")]
+]
 
 const noTenant = page("There is no such tenant", h("p", null, link("/senders", "All tenants")), { status: 404 })
 
