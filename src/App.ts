@@ -24,7 +24,7 @@ import { RateLimitsMemory } from "./persistence/requests/RateLimitsMemory.ts"
 import { Distribute } from "./persistence/schema/Distribute.ts"
 import { MasterKeyHold } from "./persistence/vault/MasterKeyHold.ts"
 import { RandomSourceLive } from "./persistence/vault/RandomSourceLive.ts"
-import { corridorDoubts } from "./providers/CorridorDoubts.ts"
+import { corridorDoubts, corridorDoubtsBy } from "./providers/CorridorDoubts.ts"
 import { PaceBuckets } from "./providers/Pace.ts"
 import { contractPrices, knownProviders, providerRegistry } from "./providers/Registry.ts"
 import { MemoryOf } from "./providers/SharedMemory.ts"
@@ -145,7 +145,11 @@ const services = (settings: ReadySettings) => {
     sender: endpointConnection(undefined, settings.webhookNameServers)
   }).pipe(
     Layer.provideMerge(
-      Layer.mergeAll(Layer.sync(RecentCalls, makeCallCounts), Layer.sync(UnroutedPayments, makeUnroutedPayments))
+      Layer.mergeAll(
+        Layer.sync(RecentCalls, makeCallCounts),
+        Layer.sync(UnroutedPayments, makeUnroutedPayments),
+        corridorDoubtsBy(settings.providers)
+      )
     )
   )
 }

@@ -104,7 +104,8 @@ const set = Command.make(
     if (!(yield* corridors.put(next, yield* auditEntry("corridor set", corridorName(key), details), seen)))
       return yield* new CommandRefusal({ message: CHANGED_MEANWHILE })
     const { providers } = yield* Effect.scoped(settingsWithProviders)
-    yield* printResult({ ...routedView(next), warnings: yield* corridorDoubts(providers, next, now) })
+    const doubtsOf = yield* corridorDoubts(providers, now)
+    yield* printResult({ ...routedView(next), warnings: next.providers.flatMap((name) => doubtsOf(next, name)) })
   }, Effect.provide(operatorPorts))
 ).pipe(
   Command.withDescription(

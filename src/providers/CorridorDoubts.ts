@@ -1,30 +1,29 @@
-import { Effect } from "effect"
+import { Effect, Layer } from "effect"
 import type { Corridor } from "../domain/Corridor.ts"
 import type { Instant } from "../domain/Instant.ts"
 import { type MinorUnits, minor } from "../domain/Money.ts"
+import { CorridorDoubts, type DoubtsOf } from "../services/ports/CorridorDoubts.ts"
 import type { OpenedAccount, ProviderAccounts } from "./ProviderModule.ts"
 import { contractPrices } from "./Registry.ts"
 
 /** An amount that most corridors take, where the row has no minimum. */
 const SAMPLE: MinorUnits = minor(100_000n)
 
-/**
- * Why a provider of a corridor's row would be passed over for every payment, by the settings that this process has: a sentence each. Nothing is asked of
- * a provider: `gateway provider check` does that.
- */
+/** The accounts are opened to see what they are able to do, and closed before it answers. */
 export const corridorDoubts = Effect.fnUntraced(function* (
   accounts: ReadonlyArray<ProviderAccounts>,
-  row: Corridor,
   at: Instant
-) {
-  const found = yield* Effect.forEach(row.providers, (name) => {
-    const own = accounts.find((one) => one.name === name)
-    return own === undefined
-      ? Effect.succeed([`${name} has no account in the settings`])
-      : Effect.map(Effect.scoped(own.open), (opened) => doubtsOf(own, opened, { row, at }))
-  })
-  return found.flat()
+): Effect.fn.Return<DoubtsOf> {
+  const open = Effect.forEach(accounts, (own) => Effect.map(own.open, (opened) => ({ own, opened })))
+  const known = yield* Effect.scoped(open)
+  return (row, provider) => {
+    const found = known.find(({ own }) => own.name === provider)
+    return found === undefined ? [`${provider} has no account in the settings`] : doubtsOf(found.own, found.opened, { row, at })
+  }
 })
+
+export const corridorDoubtsBy = (accounts: ReadonlyArray<ProviderAccounts>) =>
+  Layer.succeed(CorridorDoubts, { read: (at) => corridorDoubts(accounts, at) })
 
 const doubtsOf = (
   accounts: ProviderAccounts,

@@ -50,7 +50,10 @@ layer(Stack.layer({ RECONCILER_SCHEDULE: "1h", CONSOLE_PORT: "0" }), { excludeTe
         const { fields, shown } = yield* formOf(admin, `${UGANDA}?providers=mtn%2C+eversend&active=true`)
         const before = yield* rowOf(gateway)
         expect(shown).toContain(`Tried in this order ${before.providers.join(", ")} mtn, eversend`)
-        expect(shown).toContain("mtn has no account here: no payment goes to it.")
+        expect(shown).toMatch(/What would change .* mtn has no account in the settings .*Change it/)
+        const { text } = yield* admin.read(UGANDA)
+        expect(textOf(text)).toContain("Able to serve it: eversend. See what would change Not offered, by the settings here: ")
+        expect(textOf(text)).toMatch(/Not offered, by the settings here: .*airtel has no account in the settings .*mtn has no account/)
         expect((yield* send(admin, UGANDA, fields)).to).toContain("said=changed")
         expect((yield* rowOf(gateway)).providers).toStrictEqual(["mtn", "eversend"])
         // The row is not the one that was looked at any more.
@@ -63,8 +66,17 @@ layer(Stack.layer({ RECONCILER_SCHEDULE: "1h", CONSOLE_PORT: "0" }), { excludeTe
         expect(audit.map(({ action, details: { provider, reason } }) => [action, provider, reason])).toStrictEqual([
           ["corridor set", "mtn,eversend", "eversend is slow"]
         ])
-        const unknown = yield* formOf(admin, `${UGANDA}?providers=nobody&active=true`)
-        expect(textOf((yield* send(admin, UGANDA, unknown.fields)).text)).toContain("there is no provider nobody")
+        for (const [providers, mistake] of [
+          ["nobody", "there is no provider nobody"],
+          ["eversend,eversend", "a provider is named twice"],
+          ["", "a corridor needs a provider"]
+        ] as const) {
+          const wrong = yield* formOf(admin, `${UGANDA}?${new URLSearchParams({ providers, active: "true" })}`)
+          expect([wrong.fields, wrong.shown]).toStrictEqual([[], expect.stringContaining(`It cannot be made: ${mistake}`)])
+          const seen = String((yield* rowOf(gateway)).updatedAt)
+          const sent = yield* send(admin, UGANDA, [["providers", providers], ["active", "true"], ["seen", seen]])
+          expect([sent.status, textOf(sent.text)]).toStrictEqual([409, expect.stringContaining(mistake)])
+        }
         yield* changeCorridor(gateway, key, { providers: before.providers })
       })
     )
@@ -153,6 +165,14 @@ layer(Stack.layer({ RECONCILER_SCHEDULE: "1h", CONSOLE_PORT: "0" }), { excludeTe
           const id = /\/proposals\/(\w{26})\/approve/.exec((yield* biko.read(path)).text)?.[1] ?? ""
           return yield* biko.send("/", `/proposals/${id}/approve`, [])
         })
+        const { text } = yield* asha.read(path)
+        expect([...text.matchAll(/<option value="(\w+)"/g)].map(([, name]) => name)).toStrictEqual(["eversend"])
+        expect(textOf(text)).toMatch(/Not offered, by the settings here: no open corridor names pawapay .*mtn/)
+        const doubtful = yield* formOf(asha, `${path}?do=tenant+pin&provider=airtel`)
+        expect(doubtful.shown).toContain("UG UGX payout momo would not work for it: airtel has no account in the settings.")
+        const strange = yield* formOf(asha, `${path}?do=tenant+pin&provider=nobody`)
+        expect([strange.fields, strange.shown]).toStrictEqual([[], expect.stringContaining("There is no provider nobody.")])
+
         const pin = yield* formOf(asha, `${path}?do=tenant+pin&provider=eversend`)
         expect(pin.shown).toContain("Pinned to no provider eversend")
         yield* send(asha, path, pin.fields)

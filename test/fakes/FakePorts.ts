@@ -7,6 +7,7 @@ import { Beneficiaries } from "../../src/services/ports/Beneficiaries.ts"
 import { ClockWatch } from "../../src/services/ports/ClockWatch.ts"
 import { Codes } from "../../src/services/ports/Codes.ts"
 import { ConsoleSessions } from "../../src/services/ports/ConsoleSessions.ts"
+import { CorridorDoubts } from "../../src/services/ports/CorridorDoubts.ts"
 import { FloatAlerts } from "../../src/services/ports/FloatAlerts.ts"
 import { FloatEntries } from "../../src/services/ports/FloatEntries.ts"
 import { GatewayStatus } from "../../src/services/ports/GatewayStatus.ts"
@@ -62,6 +63,9 @@ export const fakeClockWatch = (expected: Expected<ClockWatch["Service"]> = {}) =
 
 /** Codes of payers, for collections whose corridor demands one. */
 export const fakeCodes = (expected: Expected<Codes["Service"]> = {}) => fake(Codes, expected)
+
+/** CorridorDoubts: whether providers are able to serve corridors, by the settings. */
+export const fakeCorridorDoubts = (expected: Expected<CorridorDoubts["Service"]> = {}) => fake(CorridorDoubts, expected)
 
 /** SharedLateCalls of a gateway that runs alone. */
 export const fakeSharedLateCalls = Layer.succeed(SharedLateCalls, { exchange: () => Effect.succeed([]) })
@@ -165,6 +169,7 @@ export const unexpectedPorts = Layer.mergeAll(
   fakeBeneficiaries(),
   fakeClockWatch(),
   fakeCodes(),
+  fakeCorridorDoubts(),
   fakeFloatAlerts(),
   fakeFloatEntries(),
   fakeConsoleSessions(),

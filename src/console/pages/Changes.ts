@@ -1,12 +1,19 @@
 import { Effect, Option, Schema } from "effect"
 import { type ComponentChild, type ComponentChildren, h } from "preact"
-import { type ConfigurationChange, configurationKinds, corridorName, isMadeAlone } from "../../domain/ConfigurationChange.ts"
+import {
+  type ConfigurationChange,
+  configurationKinds,
+  corridorMistake,
+  corridorName,
+  isMadeAlone
+} from "../../domain/ConfigurationChange.ts"
 import type { Corridor } from "../../domain/Corridor.ts"
-import { AppId, Mode } from "../../domain/Ids.ts"
+import { AppId } from "../../domain/Ids.ts"
 import { maskedText } from "../../domain/Masking.ts"
 import { may } from "../../domain/Operator.ts"
 import type { Tenant } from "../../domain/Tenant.ts"
 import { ConfigurationApprovals } from "../../services/approvals/ConfigurationApprovals.ts"
+import { CorridorDoubts } from "../../services/ports/CorridorDoubts.ts"
 import { Corridors } from "../../services/ports/Corridors.ts"
 import { Proposals } from "../../services/ports/Proposals.ts"
 import { ProviderRegistry } from "../../services/ports/ProviderRegistry.ts"
@@ -14,6 +21,7 @@ import { Tenants } from "../../services/ports/Tenants.ts"
 import { choice, facts, field, form, link, said, section, table, time } from "../Elements.ts"
 import type { Room } from "../Handler.ts"
 import { proposalTable } from "../ProposalTable.ts"
+import { corridorOffer, notOffered, type ProviderOffer, pinDoubts, pinOffer } from "../ProviderOffer.ts"
 import { type Answer, page, redirect, type Visit } from "../Route.ts"
 import { lineOf } from "../TypedText.ts"
 
@@ -26,7 +34,8 @@ const TENANT = "/tenants/:app/change"
 export const makeChanges = Effect.gen(function* () {
   const corridors = yield* Corridors
   const tenants = yield* Tenants
-  const registry = yield* ProviderRegistry
+  const doubts = yield* CorridorDoubts
+  const { known } = yield* ProviderRegistry
   const proposals = yield* Proposals
   const approvals = yield* ConfigurationApprovals
 
@@ -44,9 +53,7 @@ export const makeChanges = Effect.gen(function* () {
   const corridorPage = Effect.fnUntraced(function* (visit: Visit, row: Corridor, problem: string | null) {
     const name = corridorName(row)
     const wish = problem === null ? corridorWish(visit.query, row) : null
-    const without = (wish?.providers ?? []).filter((one) =>
-      Mode.literals.every((mode) => Option.isNone(registry.find(one, mode)))
-    )
+    const doubtsOf = yield* doubts.read(visit.at)
     return page(
       `Corridor ${name.replaceAll("/", " ")}`,
       [
@@ -58,13 +65,12 @@ export const makeChanges = Effect.gen(function* () {
               to: `/corridors/${name}/change`,
               rows: corridorRows(row, wish),
               hidden: { providers: wish.providers.join(","), active: String(wish.active), seen: String(wish.seen) },
-              notes: [
-                "What was sent already stays where it is. Every node follows within a second.",
-                ...without.map((one) => `${one} has no account here: no payment goes to it.`)
-              ],
+              mistake: corridorMistake({ ...row, providers: wish.providers }, row, known),
+              doubts: wish.providers.flatMap((one) => doubtsOf(row, one)),
+              notes: ["What was sent already stays where it is. Every node follows within a second."],
               reason: wish.active ? "Why, for the audit log" : "Why; tenants read it of a closed one"
             }),
-        may(visit.visitor.role, "propose") ? corridorForm(name, wish ?? row, registry.known) : null,
+        may(visit.visitor.role, "propose") ? corridorForm(name, wish ?? row, corridorOffer(row, known, doubtsOf)) : null,
         yield* proposed(visit, name)
       ],
       { status: problem === null ? 200 : 409 }
@@ -110,6 +116,7 @@ export const makeChanges = Effect.gen(function* () {
   const tenantPage = Effect.fnUntraced(function* (visit: Visit, tenant: Tenant, problem: string | null) {
     const { appId, pinned } = tenant
     const wish = problem === null ? tenantWish(visit.query, tenant) : null
+    const [rows, doubtsOf] = [yield* corridors.list, yield* doubts.read(visit.at)]
     return page(
       `Change of ${appId}`,
       [
@@ -128,10 +135,12 @@ export const makeChanges = Effect.gen(function* () {
               to: `/tenants/${appId}/change`,
               rows: tenantRows(tenant, wish),
               hidden: { do: wish.kind, ...("provider" in wish ? { provider: wish.provider } : {}), seen: pinned ?? "" },
+              mistake: wish.kind === "tenant pin" && !known.includes(wish.provider) ? `There is no provider ${wish.provider}.` : null,
+              doubts: wish.kind === "tenant pin" ? pinDoubts(rows, wish.provider, doubtsOf) : [],
               notes: [effects[wish.kind]],
               reason: "Why, for the audit log"
             }),
-        may(visit.visitor.role, "propose") ? tenantForms(tenant, registry.known) : null,
+        may(visit.visitor.role, "propose") ? tenantForms(tenant, pinOffer(rows, known, doubtsOf)) : null,
         yield* proposed(visit, appId)
       ],
       { status: problem === null ? 200 : 409 }
@@ -177,6 +186,10 @@ interface Outlook {
   /** Each: its name, as it is now, and as it would be then. */
   readonly rows: ReadonlyArray<ReadonlyArray<ComponentChildren>>
   readonly hidden: Readonly<Record<string, string>>
+  /** Why it cannot be made; null where it can. */
+  readonly mistake: string | null
+  /** Why it may not do what is hoped for. */
+  readonly doubts: ReadonlyArray<string>
   readonly notes: ReadonlyArray<string>
   /** The label of the reason. */
   readonly reason: string
@@ -186,7 +199,7 @@ interface Outlook {
 const wouldChange = (
   visit: Visit,
   { kind }: ConfigurationChange,
-  { hidden, notes, reason, rows, to }: Outlook
+  { doubts, hidden, mistake, notes, reason, rows, to }: Outlook
 ): ComponentChild => {
   if (!may(visit.visitor.role, "propose")) return null
   const isAlone = isMadeAlone(kind, visit.visitor.role)
@@ -194,7 +207,8 @@ const wouldChange = (
     "What would change",
     table("Nothing is changed yet", ["What", "Now", "Then"], rows, "Nothing."),
     notes.map((note) => h("p", null, note)),
-    rows.length === 0
+    [...(mistake === null ? [] : [`It cannot be made: ${mistake}`]), ...doubts].map((one) => h("p", { class: "warning" }, one)),
+    rows.length === 0 || mistake !== null
       ? null
       : [
           isAlone ? null : h("p", { class: "soft" }, "It takes two people: another one has to approve what you propose."),
@@ -238,7 +252,7 @@ const corridorRows = (row: Corridor, { active, providers }: CorridorChange): Out
 const corridorForm = (
   name: string,
   { active, providers }: Pick<Corridor, "active" | "providers">,
-  known: ReadonlyArray<string>
+  offer: ProviderOffer
 ): ComponentChild =>
   section(
     "Change it",
@@ -249,7 +263,7 @@ const corridorForm = (
         name: "providers",
         label: "Providers in the order in which they are tried",
         value: providers.join(", "),
-        hint: `One that is left out gets nothing new here. Known: ${known.join(", ")}.`,
+        hint: `One that is left out gets nothing new here. Able to serve it: ${offer.able.join(", ") || "none"}.`,
         isRequired: true
       }),
       choice(
@@ -262,7 +276,8 @@ const corridorForm = (
         String(active)
       ),
       h("button", { type: "submit" }, "See what would change")
-    )
+    ),
+    notOffered(offer)
   )
 
 type TenantChange = Exclude<ConfigurationChange, { readonly kind: "corridor set" }>
@@ -305,7 +320,8 @@ const tenantRows = ({ pinned, status }: Tenant, wish: TenantChange): Outlook["ro
   }
 }
 
-const tenantForms = ({ appId, pinned, status }: Tenant, known: ReadonlyArray<string>): ComponentChild => {
+const tenantForms = ({ appId, pinned, status }: Tenant, offer: ProviderOffer): ComponentChild => {
+  const offered = offer.able.filter((name) => name !== pinned)
   const to = `/tenants/${appId}/change`
   const other = status === "active" ? "tenant freeze" : "tenant unfreeze"
   return section(
@@ -314,16 +330,19 @@ const tenantForms = ({ appId, pinned, status }: Tenant, known: ReadonlyArray<str
       link(`${to}?${new URLSearchParams({ do: other })}`, status === "active" ? "Freeze it" : "Let it move money again"),
       pinned === null ? null : link(`${to}?${new URLSearchParams({ do: "tenant unpin" })}`, `Undo its pin to ${pinned}`)
     ]),
-    h(
-      "form",
-      { method: "get", action: to, class: "stacked" },
-      h("input", { type: "hidden", name: "do", value: "tenant pin" }),
-      choice(
-        "provider",
-        "Pin it to one provider",
-        known.filter((name) => name !== pinned).map((name) => [name, name] as const)
-      ),
-      h("button", { type: "submit" }, "See what would change")
-    )
+    offered.length === 0
+      ? h("p", null, "There is no other provider that it could be pinned to.")
+      : h(
+          "form",
+          { method: "get", action: to, class: "stacked" },
+          h("input", { type: "hidden", name: "do", value: "tenant pin" }),
+          choice(
+            "provider",
+            "Pin it to one provider",
+            offered.map((name) => [name, name] as const)
+          ),
+          h("button", { type: "submit" }, "See what would change")
+        ),
+    notOffered(offer)
   )
 }
