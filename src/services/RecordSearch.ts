@@ -12,6 +12,10 @@ export type SearchTerm =
   | { readonly _tag: "account"; readonly number: Redacted.Redacted }
   | { readonly _tag: "receipt"; readonly text: string }
   | { readonly _tag: "metadata"; readonly members: ReadonlyArray<MetadataMember> }
+  /** The value of a member of metadata, whatever its name. */
+  | { readonly _tag: "value"; readonly text: string }
+  /** The idempotency key of the request. */
+  | { readonly _tag: "key"; readonly text: string }
 
 /** The term as records can be found by it: of numbers nothing but keyed hashes was kept. */
 export const soughtBy = (term: SearchTerm, { hash }: Pick<Vault["Service"], "hash">): SoughtRecords => {
@@ -24,5 +28,9 @@ export const soughtBy = (term: SearchTerm, { hash }: Pick<Vault["Service"], "has
       return { _tag: "receipt", identity: receiptIdentity(term.text) }
     case "metadata":
       return { _tag: "metadata", members: term.members }
+    case "value":
+      return { _tag: "value", value: term.text }
+    case "key":
+      return { _tag: "key", key: term.text }
   }
 }

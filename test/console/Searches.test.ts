@@ -179,13 +179,14 @@ it.effect.each([
   })
 )
 
-it.effect("a national number needs its country; an account, a receipt and a member of metadata are found in the same field", () =>
+it.effect("a national number needs its country; an account, a receipt, the tenant's own id and a member of metadata are found in the same field", () =>
   Effect.gen(function* () {
     const kinds = (sent: Readonly<Record<string, string>>) =>
       Effect.map(searched("POST", { app: "shop-7", mode: "live", ...sent }), ({ asked }) => asked.map((one) => Object(one).by))
-    expect(yield* kinds({ q: "0772 123 456" })).toStrictEqual(["account", "receipt"])
-    expect(yield* kinds({ q: "0772 123 456", country: "ug" })).toStrictEqual(["party", "account", "receipt"])
-    expect(yield* kinds({ q: "tks4 1q7zpd" })).toStrictEqual(["account", "receipt"])
+    expect(yield* kinds({ q: "0772 123 456" })).toStrictEqual(["account", "receipt", "value", "key"])
+    expect(yield* kinds({ q: "0772 123 456", country: "ug" })).toStrictEqual(["party", "account", "receipt", "value", "key"])
+    expect(yield* kinds({ q: "tks4 1q7zpd" })).toStrictEqual(["account", "receipt", "value", "key"])
+    expect(yield* kinds({ q: "заказ" })).toStrictEqual(["value", "key"])
     expect(yield* kinds({ q: "order=C-1041" })).toStrictEqual(["metadata"])
   })
 )
@@ -201,7 +202,7 @@ it.effect(
         return { asked: asked.map((one) => Object(one).by), text: shownOf(answer) }
       })
       const receipt = yield* shown("tks4 1q7zpd", { isWhole: true })
-      expect(receipt.asked).toStrictEqual(["account", "receipt"])
+      expect(receipt.asked).toStrictEqual(["account", "receipt", "value", "key"])
       expect(receipt.text).toContain(collection().reference)
       expect(receipt.text).not.toContain("name the tenant")
       expect((yield* shown("tks4 1q7zpd", { isWhole: false })).text).toContain(

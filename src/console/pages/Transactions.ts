@@ -181,7 +181,8 @@ type Reach = "the tenant" | "every tenant" | "some tenants" | "none"
 type Said = TransactionPage<Transaction> & { readonly reach: Reach }
 
 const noneFound: Said = { items: [], next: null, reach: "none" }
-const WORDS = "a whole number or account of the last 90 days, a receipt, or metadata as order=C-1041"
+const WORDS =
+  "a whole number, account or idempotency key of the last 90 days, a receipt, the tenant's own order id, or metadata as order=C-1041"
 const NO_REFERENCE = "Neither a reference of ours nor of a provider."
 const nothingOf: Readonly<Record<Reach, string>> = {
   "the tenant": `${NO_REFERENCE} And no payment of this tenant has it as ${WORDS}.`,
@@ -198,16 +199,23 @@ const newestFirst = (found: ReadonlyArray<{ readonly items: ReadonlyArray<Transa
 
 const NOT_BY_ADDRESS = "A whole number stands in no address: type it into the form."
 
-/** The terms that a word may be: a member of metadata as order=C-1041, else a number, an account and a receipt alike. */
+/**
+ * The terms that a word may be: a member of metadata as order=C-1041, else a number, an account, a receipt and the tenant's own id of it alike, which is the
+ * value of a member whose name nobody says, or the key of the request.
+ */
 const termsOf = (word: string, country: string | null): ReadonlyArray<SearchTerm> => {
   const [, key = "", value = ""] = /^([^=]+)=(.+)$/s.exec(word) ?? []
   if (key !== "") return [{ _tag: "metadata", members: [{ key: key.trim(), value: value.trim() }] }]
-  if (receiptIdentity(word) === "") return []
   const number = Option.map(
     msisdnAsWritten(word, country),
     (msisdn) => ({ _tag: "number", msisdn: Redacted.make(msisdn) }) as const
   )
-  return [...Option.toArray(number), { _tag: "account", number: Redacted.make(word) }, { _tag: "receipt", text: word }]
+  const own = [
+    { _tag: "value", text: word },
+    { _tag: "key", text: word }
+  ] as const
+  if (receiptIdentity(word) === "") return own
+  return [...Option.toArray(number), { _tag: "account", number: Redacted.make(word) }, { _tag: "receipt", text: word }, ...own]
 }
 
 const results = ({ items, next, reach }: Said, { word }: Search, visit: Visit, { all }: PageFilters): ComponentChild => {
@@ -284,7 +292,7 @@ const searchForm = (visit: Visit, mistakes: Iterable<string>, { all, narrowing }
       hidden("form_token", visit.visitor.formToken),
       field({
         name: "q",
-        label: "Reference, ours or the provider's; number, account, receipt, metadata as order=C-1041; last four digits",
+        label: "Reference, ours or the provider's; number, account, receipt, the tenant's own order id, metadata as order=C-1041; last four digits",
         value: asked.get("q") ?? "",
         type: "search"
       }),

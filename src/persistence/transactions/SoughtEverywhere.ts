@@ -6,12 +6,15 @@ import type { Transaction } from "../../domain/Transaction.ts"
 import type { SoughtRecords, StoredTransaction, Transactions } from "../../services/ports/Transactions.ts"
 import { type makeHeavyReads, OPERATORS } from "../connection/HeavyReads.ts"
 import { Moment, rowsOf } from "../connection/Rows.ts"
-import { hashColumns, heldAgainst } from "./TransactionList.ts"
+import { placesOfKey, placesOfValue } from "./OwnIds.ts"
+import { hashColumns, heldAgainst, PAYMENTS } from "./TransactionList.ts"
 
 /** So many tenants are looked at by one statement. */
 const TENANTS_A_STEP = 500
 /** No step begins later than this: some thousands of tenants are looked at by then. */
 const LOOK_FOR_MS = 3_000
+/** So many of each tenant's newest records say which members its metadata has. */
+const RECORDS_OF_NAMES = 20
 
 const names = rowsOf(Schema.Struct({ appId: AppId }))
 const decodeCreated = Schema.decodeUnknownEffect(Schema.Array(Schema.Struct({ created_at: Moment })))
@@ -32,7 +35,7 @@ export const soughtEverywhere = (
   const ofMember = (key: string, value: string) =>
     sql`metadata_members, (SELECT metadata_member(${key}, ${value}) AS sought) s WHERE member = s.sought AND ${own}`
   /** The rows of one tenant and mode, by which its records are found. */
-  const placesOf = (sought: SoughtRecords): ReadonlyArray<Statement.Fragment> => {
+  const placesOf = (sought: SoughtRecords, end: string, limit: number): ReadonlyArray<Statement.Fragment> => {
     switch (sought._tag) {
       case "party":
       case "account":
@@ -41,6 +44,14 @@ export const soughtEverywhere = (
         return [ofMember("", `receipt ${sought.identity}`)]
       case "metadata":
         return sought.members.slice(0, 1).map(({ key, value }) => ofMember(key, value))
+      case "value": {
+        const within = sql`${own} AND created_at < ${end}::timestamptz`
+        return [sql`${placesOfValue(sql, sought.value, { owner: own, records: RECORDS_OF_NAMES, within, limit })} WHERE true`]
+      }
+      case "key": {
+        const owner = { appId: sql.literal("n.app_id"), mode: sql.literal("n.mode"), endpoints: PAYMENTS.endpoints }
+        return [sql`${placesOfKey(sql, sought.key, owner)} WHERE ${own}`]
+      }
     }
   }
 
@@ -74,7 +85,7 @@ export const soughtEverywhere = (
     for (let after = ""; ; ) {
       const step = yield* tenantsAfter(after)
       const appIds = step.map(({ appId }) => appId)
-      for (const places of placesOf(sought)) yield* take(appIds, places)
+      for (const places of placesOf(sought, end, limit + 1)) yield* take(appIds, places)
       const isLast = step.length < TENANTS_A_STEP
       if (isLast || (yield* Clock.currentTimeMillis) - began > LOOK_FOR_MS) return { items, olderThan, isWhole: isLast }
       after = appIds.at(-1) ?? ""

@@ -16,11 +16,14 @@ import {
   type Transactions
 } from "../../services/ports/Transactions.ts"
 import { type makeHeavyReads, ofOneMoment } from "../connection/HeavyReads.ts"
+import { placesOfKey, placesOfValue } from "./OwnIds.ts"
 
 /** So many places one page looks at, however few of their records its filter lets through. */
 const PLACES_A_PAGE = 5_000
 /** The same where the filter asks what only the record itself says, which has to be read for it. */
 const RECORDS_READ_A_PAGE = 1_000
+/** So many of a tenant's newest records say which members its metadata has. */
+const RECORDS_OF_NAMES = 100
 
 const PlaceRow = Schema.Struct({ at_ms: Schema.Number, reference: Schema.String })
 const decodePlaces = Schema.decodeUnknownEffect(Schema.Array(PlaceRow))
@@ -35,7 +38,7 @@ interface Kind {
   readonly isExchange: boolean
   readonly endpoints: ReadonlyArray<string>
 }
-const PAYMENTS: Kind = { isExchange: false, endpoints: ["POST /v1/collections", "POST /v1/payouts"] }
+export const PAYMENTS: Kind = { isExchange: false, endpoints: ["POST /v1/collections", "POST /v1/payouts"] }
 const EXCHANGES: Kind = { isExchange: true, endpoints: ["POST /v1/fx/exchange"] }
 
 interface ListQuery {
@@ -209,6 +212,17 @@ const placesIn = (sql: SqlClient.SqlClient) => {
         return ofMember(query, { key: "", value: `receipt ${sought.identity}` })
       case "metadata":
         return sought.members[0] === undefined ? sql`FROM transactions WHERE false` : ofMember(query, sought.members[0])
+      case "value":
+        return sql`FROM ${placesOfValue(sql, sought.value, {
+          owner: sql`app_id = ${query.appId} AND mode = ${query.mode} AND created_at > '-infinity'`,
+          records: RECORDS_OF_NAMES,
+          within: inTime(query, null, createdAt),
+          limit: placesOf(query)
+        })} WHERE true`
+      case "key": {
+        const { appId, mode } = query
+        return sql`FROM ${placesOfKey(sql, sought.key, { appId, mode, endpoints: of.endpoints })} WHERE ${inTime(query, null, createdAt)}`
+      }
     }
   }
 
@@ -241,6 +255,8 @@ const placesIn = (sql: SqlClient.SqlClient) => {
 export const heldAgainst = (sql: SqlClient.SqlClient, sought: SoughtRecords): ReadonlyArray<Statement.Fragment> => {
   if (sought._tag === "receipt")
     return [sql`AND receipt_identity(well_formed(record) ->> 'providerReceipt') = ${sought.identity}`]
+  if (sought._tag === "value")
+    return [sql`AND EXISTS (SELECT FROM json_each_text((well_formed(record) ->> 'metadata')::json) m WHERE m.value = ${sought.value})`]
   const members = sought._tag === "metadata" ? sought.members : []
   return members.map(({ key, value }) => sql`AND (well_formed(record) ->> 'metadata')::json ->> ${key} = ${value}`)
 }

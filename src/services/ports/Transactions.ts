@@ -77,6 +77,10 @@ export type SoughtRecords =
   | { readonly _tag: "receipt"; readonly identity: string }
   /** Those whose metadata has all of these members; one at least. */
   | { readonly _tag: "metadata"; readonly members: ReadonlyArray<MetadataMember> }
+  /** Those whose metadata has this value, under one of the names that the tenant's newest records have. */
+  | { readonly _tag: "value"; readonly value: string }
+  /** The one that a request with this idempotency key began; for as long as the key is kept. */
+  | { readonly _tag: "key"; readonly key: string }
 
 /** An entry of the journal and when it was posted. */
 export interface PostedEntry extends Entry {

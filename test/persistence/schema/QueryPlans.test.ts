@@ -180,9 +180,13 @@ const hot = {
       { _tag: "party", hashes },
       { _tag: "account", hashes },
       { _tag: "receipt", identity: "R1" },
-      { _tag: "metadata", members: [{ key: "order", value: "A-1" }] }
-    ] as const)
+      { _tag: "metadata", members: [{ key: "order", value: "A-1" }] },
+      { _tag: "value", value: "A-1" },
+      { _tag: "key", key: "paid" }
+    ] as const) {
       yield* soughtEverywhere(sought, { mode: null, before: null, limit: 20 })
+      yield* (yield* Transactions).sought({ appId, mode: "live" }, sought, { limit: 20, from: { at: NOON + 1, id: reference } })
+    }
   }),
   "list the entries of a float": Effect.gen(function* () {
     const { list } = yield* FloatEntries
