@@ -138,20 +138,14 @@ export const gatewayStatus = (settings: ReadySettings) => Layer.provideMerge(pac
 /** Everything but the listeners and the workers. */
 const services = (settings: ReadySettings) => {
   const limits = rateLimits(settings)
-  return servicesOn({
+  const served = servicesOn({
     providers: pacedProviders(settings, limits),
     ports: ports(settings),
     limits,
     sender: endpointConnection(undefined, settings.webhookNameServers)
-  }).pipe(
-    Layer.provideMerge(
-      Layer.mergeAll(
-        Layer.sync(RecentCalls, makeCallCounts),
-        Layer.sync(UnroutedPayments, makeUnroutedPayments),
-        corridorDoubtsBy(settings.providers)
-      )
-    )
-  )
+  })
+  const counts = Layer.mergeAll(Layer.sync(RecentCalls, makeCallCounts), Layer.sync(UnroutedPayments, makeUnroutedPayments))
+  return Layer.provideMerge(corridorDoubtsBy(settings.providers), Layer.provideMerge(served, counts))
 }
 
 /** The client of Redis is read only where it is set: it is as much code as all of ours. */

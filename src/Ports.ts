@@ -32,6 +32,7 @@ import { TenantActivityPg } from "./persistence/status/TenantActivityPg.ts"
 import { UnsettledWorkPg } from "./persistence/status/UnsettledWorkPg.ts"
 import { CorridorsPg } from "./persistence/tenants/CorridorsPg.ts"
 import { DenylistPg, ScreeningByRows } from "./persistence/tenants/DenylistPg.ts"
+import { ProviderSwitchesPg } from "./persistence/tenants/ProviderSwitchesPg.ts"
 import { TenantsPg } from "./persistence/tenants/TenantsPg.ts"
 import { AccountClaimsPg } from "./persistence/transactions/AccountClaimsPg.ts"
 import { AccountSweepsPg } from "./persistence/transactions/AccountSweepsPg.ts"
@@ -94,6 +95,7 @@ const portsOn = <R, E>(database: Layer.Layer<R | SqlClient.SqlClient, E>, { mast
     ProposalsPg,
     ProviderInboxPg,
     ProviderMemoryPg,
+    ProviderSwitchesPg,
     QuotesPg,
     RouteCountsPg,
     RouteOrdersPg,

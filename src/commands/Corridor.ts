@@ -5,6 +5,7 @@ import { corridorMistake, corridorName } from "../domain/ConfigurationChange.ts"
 import { Availability, type Corridor, type CorridorKey, CustomerAction } from "../domain/Corridor.ts"
 import { Currency } from "../domain/Currency.ts"
 import { Corridors } from "../services/ports/Corridors.ts"
+import { ProviderSwitches, switchedOff } from "../services/ports/ProviderSwitches.ts"
 import { Amount, CommaList, Words } from "./Arguments.ts"
 import { CommandRefusal, WrongUsage } from "./CommandRefusal.ts"
 import { CHANGED_MEANWHILE, corridorArguments, prefer, routedView, show } from "./CorridorRoutes.ts"
@@ -104,7 +105,7 @@ const set = Command.make(
     if (!(yield* corridors.put(next, yield* auditEntry("corridor set", corridorName(key), details), seen)))
       return yield* new CommandRefusal({ message: CHANGED_MEANWHILE })
     const { providers } = yield* Effect.scoped(settingsWithProviders)
-    const doubtsOf = yield* corridorDoubts(providers, now)
+    const doubtsOf = yield* corridorDoubts(providers, now, switchedOff(yield* (yield* ProviderSwitches).list))
     yield* printResult({ ...routedView(next), warnings: next.providers.flatMap((name) => doubtsOf(next, name)) })
   }, Effect.provide(operatorPorts))
 ).pipe(

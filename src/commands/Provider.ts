@@ -4,12 +4,14 @@ import * as App from "../App.ts"
 import { Corridors } from "../services/ports/Corridors.ts"
 import { GatewayStatus } from "../services/ports/GatewayStatus.ts"
 import { ProviderRegistry } from "../services/ports/ProviderRegistry.ts"
+import { ProviderSwitches, switchedOff } from "../services/ports/ProviderSwitches.ts"
 import { checkProvider } from "../services/reference/ProviderCheck.ts"
 import { accountUsages } from "../services/settlement/AccountUsage.ts"
 import { exampleProvider, mode, providerName, requireKnownProviders } from "./Arguments.ts"
 import { CommandRefusal } from "./CommandRefusal.ts"
 import { Installation } from "./Installation.ts"
 import { printResult } from "./Output.ts"
+import { off, on } from "./ProviderSwitch.ts"
 import { SimulatorProcess } from "./Simulator.ts"
 
 /** Before the first payment of an account, and after each change of it. */
@@ -50,12 +52,14 @@ const list = Command.make(
   {},
   Effect.fn(function* () {
     const registry = yield* ProviderRegistry
+    const out = switchedOff(yield* (yield* ProviderSwitches).list)
     // To the end, however long that takes: a count of 0 is what an account is removed from the settings on.
     const standings = accountUsages(registry, yield* (yield* GatewayStatus).byAccount(Number.POSITIVE_INFINITY))
     const rows = standings.map(({ fingerprints, followed, isWhole, mode, open, provider, turn }) => ({
       provider,
       mode,
       registered: Option.isSome(registry.find(provider, mode)),
+      switch: out.has(provider) ? "off" : "on",
       account: turn,
       fingerprint: fingerprints.length === 0 ? null : fingerprints.join(", "),
       open,
@@ -68,7 +72,7 @@ const list = Command.make(
   }, Effect.provide(registryLayer))
 ).pipe(
   Command.withDescription(
-    "List every provider and mode: its accounts here, how many transactions need each of them (open, or followed after their end), the path to which it has to send its callbacks, and those before it that are still taken. An account that is unset was sent transactions and is in no settings: nobody can ask about them"
+    "List every provider and mode: its accounts here, whether the provider is switched on, how many transactions need each of them (open, or followed after their end), the path to which it has to send its callbacks, and those before it that are still taken. An account that is unset was sent transactions and is in no settings: nobody can ask about them"
   ),
   Command.withExamples([{ command: "gateway provider list", description: "List the providers" }])
 )
@@ -104,5 +108,5 @@ const register = Command.make(
 
 export const provider = Command.make("provider").pipe(
   Command.withDescription("The providers that this program knows"),
-  Command.withSubcommands([list, Command.provide(check, registryLayer), Command.provide(register, registryLayer)])
+  Command.withSubcommands([list, off, on, Command.provide(check, registryLayer), Command.provide(register, registryLayer)])
 )

@@ -13,6 +13,7 @@ import {
   type UnansweredTransaction
 } from "../services/ports/GatewayStatus.ts"
 import { ProviderRegistry } from "../services/ports/ProviderRegistry.ts"
+import { ProviderSwitches, switchedOffTexts } from "../services/ports/ProviderSwitches.ts"
 import { accountUsages, accountWarnings } from "../services/settlement/AccountUsage.ts"
 import { CommandRefusal } from "./CommandRefusal.ts"
 import { DataFolder } from "./DataFolder.ts"
@@ -36,6 +37,8 @@ export const status = Command.make("status", {}, () =>
   Command.withExamples([{ command: "gateway status", description: "Look first at needs_attention" }])
 )
 
+const switchedOff = Effect.flatMap(ProviderSwitches, ({ list }) => Effect.map(list, switchedOffTexts))
+
 const standing = Effect.gen(function* () {
   const { byAccount, protection, read, tenants, unanswered } = yield* GatewayStatus
   const registry = yield* ProviderRegistry
@@ -49,7 +52,7 @@ const standing = Effect.gen(function* () {
   )
   const view = {
     at: iso(picture.at),
-    needs_attention: attentionOf(picture, databaseRole, [...swapped, ...nodeAttention(node)]),
+    needs_attention: attentionOf(picture, databaseRole, [...(yield* switchedOff), ...swapped, ...nodeAttention(node)]),
     database_role: { role: databaseRole.role, evidence_protected: databaseRole.holds },
     clock: {
       trusted_until: picture.clock.trustedUntil === null ? null : iso(picture.clock.trustedUntil),

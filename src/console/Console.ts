@@ -15,6 +15,7 @@ import { makeFloatEntries } from "./pages/FloatEntries.ts"
 import { makeFloats } from "./pages/Floats.ts"
 import { makeAcknowledging, makeHome } from "./pages/Home.ts"
 import { makeKeys } from "./pages/Keys.ts"
+import { makeProviderChange } from "./pages/ProviderChange.ts"
 import { makeProviders } from "./pages/Providers.ts"
 import { makeRates } from "./pages/Rates.ts"
 import { makeReconciliations } from "./pages/Reconciliations.ts"
@@ -118,6 +119,7 @@ export const makeRooms = ({ traceUrl }: RoomSettings) =>
     makeKeys,
     makeSenders,
     makeProviders,
+    makeProviderChange,
     makeCorridorRoutes,
     makeRates,
     makeAudit

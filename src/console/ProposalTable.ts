@@ -1,4 +1,5 @@
 import { type ComponentChild, h } from "preact"
+import { approvalPermission, providerIn } from "../domain/ConfigurationChange.ts"
 import { isCurrency } from "../domain/Currency.ts"
 import { may } from "../domain/Operator.ts"
 import type { Proposal } from "../domain/Proposal.ts"
@@ -56,6 +57,7 @@ const labels: Readonly<Record<string, string>> = {
   providers_now: "Tried now",
   providers_then: "Tried then",
   status_now: "Status now",
+  switch_now: "Switch now",
   pinned_now: "Pinned now to",
   pinned_then: "Pinned then to",
   note: "Why"
@@ -83,6 +85,8 @@ const valueOf = (details: Proposal["details"], name: string, value: string): Com
 const subjectLink = (proposal: Proposal): ComponentChild => {
   const { details, id, kind, subject } = proposal
   if (isOfFile(proposal)) return link(`/unknown/files/${id}`, ["the file ", code(subject.slice(0, SHOWN_OF_FILE))])
+  if (kind === "provider off" || kind === "provider on")
+    return link(`/providers/${providerIn(subject)}/change`, code(providerIn(subject)))
   if (isOfConfiguration(proposal))
     return link(kind === "corridor set" ? `/corridors/${subject}/change` : `/tenants/${subject}/change`, code(subject))
   return link(
@@ -128,7 +132,8 @@ const buttons = (visit: Visit, proposal: Proposal): ComponentChild => {
 /** A proposal that was approved and not carried out, because the process died meanwhile, is carried out by approving it again. */
 const approval = (visit: Visit, { id, kind, status, subject }: Proposal): ComponentChild => {
   if (status === "approved" && kind === "key issue") return "waits for its proposer, who has the key made"
-  if (!may(visit.visitor.role, "approve")) return "waits for an approver"
+  const permission = approvalPermission(kind)
+  if (!may(visit.visitor.role, permission)) return `waits for an ${permission === "approve" ? "approver" : "administrator"}`
   const button = status === "open" ? "Approve" : "Carry out"
   return form(visit, { to: `/proposals/${id}/approve`, button, about: `${kind} ${subject}`, tone: "strong" })
 }

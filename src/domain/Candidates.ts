@@ -9,6 +9,7 @@ export const verdicts = {
   priced: "it gave a price, and nothing was sent",
   code_sent: "it texted the code, which belongs to it alone",
   corridor_off: "the corridor is switched off",
+  provider_off: "an operator switched the provider off",
   pinned_elsewhere: "the tenant is pinned to another provider",
   no_account: "it has no account in this mode, or none that does this",
   no_sender: "it has to know who pays, and the tenant has no sender",

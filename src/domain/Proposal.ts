@@ -25,7 +25,7 @@ export const ProposalStatus = Schema.Literals(["open", "approved", "done", "fail
 export const Proposal = Schema.Struct({
   id: Reference,
   kind: ProposalKind,
-  /** A transaction's reference, "shop/live/EXTERNAL_ID" of an adjustment, "shop/KEY_ID" of a key, "UG/UGX/payout/momo" of a corridor, a tenant. */
+  /** A transaction's reference, "shop/live/EXTERNAL_ID" of an adjustment, "shop/KEY_ID" of a key, "UG/UGX/payout/momo" of a corridor, a tenant, or a provider behind "provider/". */
   subject: Schema.String,
   /** As the audit log has them: never a secret, never a full number. */
   details: Schema.Record(Schema.String, Schema.String),

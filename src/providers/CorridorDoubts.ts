@@ -3,6 +3,7 @@ import type { Corridor } from "../domain/Corridor.ts"
 import type { Instant } from "../domain/Instant.ts"
 import { type MinorUnits, minor } from "../domain/Money.ts"
 import { CorridorDoubts, type DoubtsOf } from "../services/ports/CorridorDoubts.ts"
+import { ProviderSwitches, switchedOff } from "../services/ports/ProviderSwitches.ts"
 import type { OpenedAccount, ProviderAccounts } from "./ProviderModule.ts"
 import { contractPrices } from "./Registry.ts"
 
@@ -12,18 +13,26 @@ const SAMPLE: MinorUnits = minor(100_000n)
 /** The accounts are opened to see what they are able to do, and closed before it answers. */
 export const corridorDoubts = Effect.fnUntraced(function* (
   accounts: ReadonlyArray<ProviderAccounts>,
-  at: Instant
+  at: Instant,
+  off: ReadonlySet<string>
 ): Effect.fn.Return<DoubtsOf> {
   const open = Effect.forEach(accounts, (own) => Effect.map(own.open, (opened) => ({ own, opened })))
   const known = yield* Effect.scoped(open)
   return (row, provider) => {
+    const isOff = off.has(provider) ? [`${provider} is switched off for everybody`] : []
     const found = known.find(({ own }) => own.name === provider)
-    return found === undefined ? [`${provider} has no account in the settings`] : doubtsOf(found.own, found.opened, { row, at })
+    if (found === undefined) return [...isOff, `${provider} has no account in the settings`]
+    return [...isOff, ...doubtsOf(found.own, found.opened, { row, at })]
   }
 })
 
 export const corridorDoubtsBy = (accounts: ReadonlyArray<ProviderAccounts>) =>
-  Layer.succeed(CorridorDoubts, { read: (at) => corridorDoubts(accounts, at) })
+  Layer.effect(
+    CorridorDoubts,
+    Effect.map(ProviderSwitches, ({ list }) => ({
+      read: (at) => Effect.flatMap(list, (switches) => corridorDoubts(accounts, at, switchedOff(switches)))
+    }))
+  )
 
 const doubtsOf = (
   accounts: ProviderAccounts,

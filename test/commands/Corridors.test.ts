@@ -1,7 +1,8 @@
 import { describe, it } from "@effect/vitest"
-import { Effect, Redacted } from "effect"
+import { Deferred, Effect, Fiber, Redacted } from "effect"
 import { expect } from "vitest"
 import { freshDatabase } from "../support/Postgres.ts"
+import { eventually } from "../support/SignedClient.ts"
 import { asOwner } from "../support/Stack.ts"
 import { gateway, installedOn } from "./Gateway.ts"
 
@@ -58,29 +59,55 @@ describe("corridor set", () => {
     })
   )
 
-  it.effect("is refused where the row was changed or added between its look and its write, and takes nothing back", () =>
+  it.live("is refused where the row was changed or added between its look and its write, and takes nothing back", () =>
     Effect.gen(function* () {
       const { url } = yield* Effect.promise(() => freshDatabase())
       const variables = installedOn(url)
-      const sql = yield* asOwner(Redacted.make(url))
-      // The lock under which it writes is given to it with the change of another person.
-      yield* sql.unsafe(`CREATE OR REPLACE FUNCTION audit_head_locked() RETURNS TABLE (sequence bigint, hash bytea, mac bytea)
-        LANGUAGE plpgsql VOLATILE SECURITY DEFINER AS $$ BEGIN
-          INSERT INTO corridors SELECT (json_populate_record(c, '{"country": "SN"}')).* FROM corridors c
-            WHERE (country, currency, direction, method) = ('CI', 'XOF', 'payout', 'momo') ON CONFLICT DO NOTHING;
-          UPDATE corridors SET maximum_minor = 77000, updated_at = updated_at + interval '1 ms'
-            WHERE (country, currency, direction, method) = ('UG', 'UGX', 'payout', 'momo');
-          RETURN QUERY SELECT h.sequence, h.hash, h.mac FROM audit_head h FOR UPDATE;
-        END $$`)
-      for (const line of ["UG UGX payout momo --availability degraded", "SN XOF payout momo --provider eversend"])
-        expect(yield* gateway(variables, "corridor", "set", ...line.split(" "))).toEqual({
-          code: 1,
-          output: "",
-          errors: "the corridor was changed meanwhile: look at it again"
+      yield* gateway(variables, "corridor", "list")
+      const [sql, watching] = [yield* asOwner(Redacted.make(url)), yield* asOwner(Redacted.make(url))]
+      const waiting = watching`SELECT 1 FROM pg_stat_activity
+        WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%audit_head_locked%'`
+      const meanwhile = Effect.fnUntraced(function* (line: string, change: string) {
+        const [held, seen] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
+        // Every change of a corridor is made under this lock.
+        const other = Effect.gen(function* () {
+          yield* sql`SELECT FROM audit_head FOR UPDATE`
+          yield* Deferred.succeed(held, undefined)
+          yield* Deferred.await(seen)
+          yield* sql.unsafe(change)
         })
+        const changing = yield* Effect.forkChild(sql.withTransaction(other))
+        yield* Deferred.await(held)
+        const command = yield* Effect.forkChild(gateway(variables, "corridor", "set", ...line.split(" ")))
+        yield* eventually(waiting, (rows) => rows.length > 0)
+        yield* Deferred.succeed(seen, undefined)
+        yield* Fiber.join(changing)
+        return yield* Fiber.join(command)
+      })
+      const refused = { code: 1, output: "", errors: "the corridor was changed meanwhile: look at it again" }
+      expect(
+        yield* meanwhile(
+          "UG UGX payout momo --availability degraded",
+          `UPDATE corridors SET maximum_minor = 77000, updated_at = now()
+            WHERE (country, currency, direction, method) = ('UG', 'UGX', 'payout', 'momo')`
+        )
+      ).toEqual(refused)
+      expect(
+        yield* meanwhile(
+          "SN XOF payout momo --provider eversend",
+          `INSERT INTO corridors SELECT (json_populate_record(c, '{"country": "SN"}')).* FROM corridors c
+            WHERE (country, currency, direction, method) = ('CI', 'XOF', 'payout', 'momo')`
+        )
+      ).toEqual(refused)
       const rows = JSON.parse((yield* gateway(variables, "corridor", "list", "--json")).output)
       expect(rows).toContainEqual(
-        expect.objectContaining({ country: "UG", direction: "payout", method: "momo", maximum_minor: 77_000, availability: "operational" })
+        expect.objectContaining({
+          country: "UG",
+          direction: "payout",
+          method: "momo",
+          maximum_minor: 77_000,
+          availability: "operational"
+        })
       )
       expect(JSON.parse((yield* gateway(variables, "audit", "list", "--json")).output)).toEqual([])
     }).pipe(Effect.scoped)

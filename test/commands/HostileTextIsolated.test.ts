@@ -74,6 +74,11 @@ const calls: Record<string, (given: Given) => ReadonlyArray<ReadonlyArray<string
   "sender remove": () => [["other", "--reason", HOSTILE]],
   "tenant pin": () => [["other", HOSTILE, "--reason", HOSTILE]],
   "tenant unpin": () => [["other", "--reason", HOSTILE]],
+  "provider off": () => [
+    [HOSTILE, "--reason", HOSTILE],
+    ["mtn", "--reason", HOSTILE]
+  ],
+  "provider on": () => [["mtn", "--reason", HOSTILE]],
   "tenant guard": () => [["other", "--repeat-sales", "allow", "--reason", HOSTILE]],
   "key issue": () => [
     ["other", "--mode", HOSTILE],

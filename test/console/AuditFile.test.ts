@@ -1,5 +1,5 @@
 import { expect, it } from "@effect/vitest"
-import { Effect, Layer, Redacted, Stream } from "effect"
+import { Effect, type Layer, Redacted, Stream } from "effect"
 import { makeAudit } from "../../src/console/pages/Audit.ts"
 import { OperatorName } from "../../src/domain/Operator.ts"
 import { AuditLog, type AuditRow } from "../../src/services/ports/AuditLog.ts"

@@ -179,6 +179,8 @@ describe("the console in a browser", () => {
       const ofTenant = ["keys/", "floats/", "tenants/"].map((place) => `${place}${tenant.appId}`)
       const places = [
         "providers",
+        "providers/eversend/change",
+        "senders",
         "callbacks",
         "rates",
         "rates?kind=payout&corridor=UG/UGX/momo&provider=eversend",

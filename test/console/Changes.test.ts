@@ -52,8 +52,10 @@ layer(Stack.layer({ RECONCILER_SCHEDULE: "1h", CONSOLE_PORT: "0" }), { excludeTe
         expect(shown).toContain(`Tried in this order ${before.providers.join(", ")} mtn, eversend`)
         expect(shown).toMatch(/What would change .* mtn has no account in the settings .*Change it/)
         const { text } = yield* admin.read(UGANDA)
-        expect(textOf(text)).toContain("Able to serve it: eversend. See what would change Not offered, by the settings here: ")
-        expect(textOf(text)).toMatch(/Not offered, by the settings here: .*airtel has no account in the settings .*mtn has no account/)
+        expect(textOf(text)).toContain("Able to serve it: eversend.")
+        expect(textOf(text)).toMatch(
+          /Not offered, by the settings here: .*airtel has no account in the settings .*mtn has no account/
+        )
         expect((yield* send(admin, UGANDA, fields)).to).toContain("said=changed")
         expect((yield* rowOf(gateway)).providers).toStrictEqual(["mtn", "eversend"])
         // The row is not the one that was looked at any more.
@@ -74,7 +76,11 @@ layer(Stack.layer({ RECONCILER_SCHEDULE: "1h", CONSOLE_PORT: "0" }), { excludeTe
           const wrong = yield* formOf(admin, `${UGANDA}?${new URLSearchParams({ providers, active: "true" })}`)
           expect([wrong.fields, wrong.shown]).toStrictEqual([[], expect.stringContaining(`It cannot be made: ${mistake}`)])
           const seen = String((yield* rowOf(gateway)).updatedAt)
-          const sent = yield* send(admin, UGANDA, [["providers", providers], ["active", "true"], ["seen", seen]])
+          const sent = yield* send(admin, UGANDA, [
+            ["providers", providers],
+            ["active", "true"],
+            ["seen", seen]
+          ])
           expect([sent.status, textOf(sent.text)]).toStrictEqual([409, expect.stringContaining(mistake)])
         }
         yield* changeCorridor(gateway, key, { providers: before.providers })
@@ -169,7 +175,7 @@ layer(Stack.layer({ RECONCILER_SCHEDULE: "1h", CONSOLE_PORT: "0" }), { excludeTe
         expect([...text.matchAll(/<option value="(\w+)"/g)].map(([, name]) => name)).toStrictEqual(["eversend"])
         expect(textOf(text)).toMatch(/Not offered, by the settings here: no open corridor names pawapay .*mtn/)
         const doubtful = yield* formOf(asha, `${path}?do=tenant+pin&provider=airtel`)
-        expect(doubtful.shown).toContain("UG UGX payout momo would not work for it: airtel has no account in the settings.")
+        expect(doubtful.shown).toContain("KE KES payout momo would not work for it: airtel has no account in the settings.")
         const strange = yield* formOf(asha, `${path}?do=tenant+pin&provider=nobody`)
         expect([strange.fields, strange.shown]).toStrictEqual([[], expect.stringContaining("There is no provider nobody.")])
 

@@ -10,6 +10,7 @@ import { LedgerVerificationPg } from "../../src/persistence/ledger/LedgerVerific
 import { OperatorsPg } from "../../src/persistence/operators/OperatorsPg.ts"
 import { ProposalsPg } from "../../src/persistence/operators/ProposalsPg.ts"
 import { CorridorsPg } from "../../src/persistence/tenants/CorridorsPg.ts"
+import { ProviderSwitchesPg } from "../../src/persistence/tenants/ProviderSwitchesPg.ts"
 import { TenantsPg } from "../../src/persistence/tenants/TenantsPg.ts"
 import { RandomSourceLive } from "../../src/persistence/vault/RandomSourceLive.ts"
 import { VaultPg } from "../../src/persistence/vault/VaultPg.ts"
@@ -82,6 +83,7 @@ export const desks = Layer.unwrap(
           ProposalsPg,
           AuditLogPg,
           CorridorsPg,
+          ProviderSwitchesPg,
           TenantsPg,
           FloatEntriesPg,
           FloatLedgerPg,

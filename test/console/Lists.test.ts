@@ -262,7 +262,12 @@ layer(Stack.layer({ RECONCILER_SCHEDULE: "1h", CONSOLE_PORT: "0", PROVIDER_TIMEO
         }
         yield* tenants.setSender(two, sender, auditEntry())
         for (let n = 0; n < COUNT; n++) {
-          const caller = { appId: one, keyId: `k${10 + n}`, mode: n < 2 ? "test" : "live", role: n === 3 ? "reader" : "tenant" } as const
+          const caller = {
+            appId: one,
+            keyId: `k${10 + n}`,
+            mode: n < 2 ? "test" : "live",
+            role: n === 3 ? "reader" : "tenant"
+          } as const
           const key = { caller, label: "", addresses: [], createdAt: NOON + n, apiKeyHash: new Uint8Array(32).fill(n) }
           yield* tenants.issueKey({ ...key, signingSecret: Redacted.make("x") }, auditEntry())
         }

@@ -34,6 +34,7 @@ const changes: Readonly<Record<string, OperatorRole>> = {
   "/keys/:app/:key/revoke": "support",
   "/corridors/:country/:currency/:direction/:method/change": "support",
   "/tenants/:app/change": "support",
+  "/providers/:provider/change": "support",
   "/senders/:app/set": "admin",
   "/senders/:app/remove": "admin"
 }

@@ -163,32 +163,31 @@ it.effect.each([NUMBER, "2567721234567890", "4111 1111 1111 1111", "5555-5555-55
     })
 )
 
-it.effect.each([
-  "email=jane@x.example",
-  "phone=+256772123456",
-  "GB33BUKB20201555555555",
-  "MP251129.1404.A12345"
-])("%s in an address is looked for as a reference alone: a search for what a customer says is written down", (word) =>
-  Effect.gen(function* () {
-    const { answer, asked, audit } = yield* searched("GET", { q: word, app: "shop-7" })
-    expect([asked, audit]).toStrictEqual([[], []])
-    if (answer._tag !== "Page") return yield* Effect.die(new Error("no page"))
-    expect(shownOf(answer)).toContain("Neither a reference of ours nor of a provider.")
-    const byForm = yield* searched("POST", { q: word, app: "shop-7" })
-    expect([byForm.asked.length > 0, byForm.audit.length]).toStrictEqual([true, 1])
-  })
+it.effect.each(["email=jane@x.example", "phone=+256772123456", "GB33BUKB20201555555555", "MP251129.1404.A12345"])(
+  "%s in an address is looked for as a reference alone: a search for what a customer says is written down",
+  (word) =>
+    Effect.gen(function* () {
+      const { answer, asked, audit } = yield* searched("GET", { q: word, app: "shop-7" })
+      expect([asked, audit]).toStrictEqual([[], []])
+      if (answer._tag !== "Page") return yield* Effect.die(new Error("no page"))
+      expect(shownOf(answer)).toContain("Neither a reference of ours nor of a provider.")
+      const byForm = yield* searched("POST", { q: word, app: "shop-7" })
+      expect([byForm.asked.length > 0, byForm.audit.length]).toStrictEqual([true, 1])
+    })
 )
 
-it.effect("a national number needs its country; an account, a receipt, the tenant's own id and a member of metadata are found in the same field", () =>
-  Effect.gen(function* () {
-    const kinds = (sent: Readonly<Record<string, string>>) =>
-      Effect.map(searched("POST", { app: "shop-7", mode: "live", ...sent }), ({ asked }) => asked.map((one) => Object(one).by))
-    expect(yield* kinds({ q: "0772 123 456" })).toStrictEqual(["account", "receipt", "value", "key"])
-    expect(yield* kinds({ q: "0772 123 456", country: "ug" })).toStrictEqual(["party", "account", "receipt", "value", "key"])
-    expect(yield* kinds({ q: "tks4 1q7zpd" })).toStrictEqual(["account", "receipt", "value", "key"])
-    expect(yield* kinds({ q: "заказ" })).toStrictEqual(["value", "key"])
-    expect(yield* kinds({ q: "order=C-1041" })).toStrictEqual(["metadata"])
-  })
+it.effect(
+  "a national number needs its country; an account, a receipt, the tenant's own id and a member of metadata are found in the same field",
+  () =>
+    Effect.gen(function* () {
+      const kinds = (sent: Readonly<Record<string, string>>) =>
+        Effect.map(searched("POST", { app: "shop-7", mode: "live", ...sent }), ({ asked }) => asked.map((one) => Object(one).by))
+      expect(yield* kinds({ q: "0772 123 456" })).toStrictEqual(["account", "receipt", "value", "key"])
+      expect(yield* kinds({ q: "0772 123 456", country: "ug" })).toStrictEqual(["party", "account", "receipt", "value", "key"])
+      expect(yield* kinds({ q: "tks4 1q7zpd" })).toStrictEqual(["account", "receipt", "value", "key"])
+      expect(yield* kinds({ q: "заказ" })).toStrictEqual(["value", "key"])
+      expect(yield* kinds({ q: "order=C-1041" })).toStrictEqual(["metadata"])
+    })
 )
 
 it.effect(

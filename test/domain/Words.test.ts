@@ -73,7 +73,7 @@ describe("the words of the interface and of stored records", () => {
   it("stay: what needs two people", () => {
     const people = ["review resolve", "float credit", "float debit", "key issue", "key revoke"]
     const configuration = ["corridor set", "tenant freeze", "tenant unfreeze", "tenant pin", "tenant unpin"]
-    expect(ProposalKind.literals).toStrictEqual([...people, ...configuration])
+    expect(ProposalKind.literals).toStrictEqual([...people, ...configuration, "provider off", "provider on"])
   })
 
   it("stay: the kinds of events; who chooses nothing gets those that are final, and those by which money moves once more", () => {

@@ -9,7 +9,7 @@ import { FLOAT, givenFloat } from "../support/PaymentRequests.ts"
 import { fakeFloatLedger, fakePayerLocks } from "./FakeLedger.ts"
 import { FakeMemory } from "./FakeMemory.ts"
 import { fakePolicy } from "./FakePolicy.ts"
-import { fakeNonces, fakeRateLimits, fakeSharedLateCalls, unexpectedPorts } from "./FakePorts.ts"
+import { fakeNonces, fakeProviderSwitches, fakeRateLimits, fakeSharedLateCalls, unexpectedPorts } from "./FakePorts.ts"
 import { type FakeProvider, fakeProvider, fakeProviderRegistry } from "./FakeProvider.ts"
 import { fakeQuotes } from "./FakeQuotes.ts"
 import {
@@ -32,6 +32,8 @@ export interface FakeWorld {
   /** Of the tenant in live mode, in minor units of UGX. */
   readonly float: bigint
   readonly corridors: ReadonlyArray<Corridor>
+  /** The providers that an operator switched off. */
+  readonly switchedOff: ReadonlyArray<string>
   /** Of every tenant, as they are at each look. */
   readonly caps: Effect.Effect<ReadonlyArray<AmountCap>>
   readonly policy: Partial<Policy["Service"]>
@@ -39,7 +41,13 @@ export interface FakeWorld {
 }
 
 /** Every port of a gateway in memory. What no use case of a payment needs is not expected, and fails the test if it is called. */
-export const fakePorts = ({ caps, corridors = [], policy = {}, tenant = tenantNamed("acme") }: Partial<FakeWorld> = {}) =>
+export const fakePorts = ({
+  caps,
+  corridors = [],
+  policy = {},
+  switchedOff = [],
+  tenant = tenantNamed("acme")
+}: Partial<FakeWorld> = {}) =>
   Layer.mergeAll(fakeFloatLedger, fakePayerLocks, fakeIdempotency).pipe(
     Layer.provideMerge(
       Layer.mergeAll(
@@ -51,6 +59,7 @@ export const fakePorts = ({ caps, corridors = [], policy = {}, tenant = tenantNa
         fakeDenylist(),
         fakeQuotes(),
         fakeNonces(),
+        fakeProviderSwitches(...switchedOff),
         fakeSharedLateCalls,
         fakeWebhookOutbox(),
         fakeVault,

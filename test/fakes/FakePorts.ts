@@ -21,6 +21,7 @@ import { PeriodCounts } from "../../src/services/ports/PeriodCounts.ts"
 import { Proposals } from "../../src/services/ports/Proposals.ts"
 import { ProviderInbox } from "../../src/services/ports/ProviderInbox.ts"
 import { ProviderMemory } from "../../src/services/ports/ProviderMemory.ts"
+import { ProviderSwitches } from "../../src/services/ports/ProviderSwitches.ts"
 import { RateLimits } from "../../src/services/ports/RateLimits.ts"
 import { Reconciliations } from "../../src/services/ports/Reconciliations.ts"
 import { RouteCounts } from "../../src/services/ports/RouteCounts.ts"
@@ -109,6 +110,12 @@ export const fakeProviderInbox = (expected: Expected<ProviderInbox["Service"]> =
 
 /** ProviderMemory: what the adapters of all nodes share. */
 export const fakeProviderMemory = (expected: Expected<ProviderMemory["Service"]> = {}) => fake(ProviderMemory, expected)
+
+/** ProviderSwitches of providers that are off; those of all others were never set. */
+export const fakeProviderSwitches = (...off: ReadonlyArray<string>) =>
+  fake(ProviderSwitches, {
+    list: Effect.succeed(off.map((provider) => ({ provider, isOff: true, reason: "it paid twice", changedAt: 0 })))
+  })
 
 /** GatewayStatus: the numbers behind metrics and `gateway status`. */
 export const fakeGatewayStatus = (expected: Expected<GatewayStatus["Service"]> = {}) => fake(GatewayStatus, expected)

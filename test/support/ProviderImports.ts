@@ -9,7 +9,13 @@ export const providerImports: ReadonlyArray<ImportRow> = [
   },
   {
     from: /^providers\/CorridorDoubts\.ts$/,
-    files: ["domain/", "services/ports/CorridorDoubts.ts", "providers/ProviderModule.ts", "providers/Registry.ts"],
+    files: [
+      "domain/",
+      "services/ports/CorridorDoubts.ts",
+      "services/ports/ProviderSwitches.ts",
+      "providers/ProviderModule.ts",
+      "providers/Registry.ts"
+    ],
     packages: [core]
   },
   {

@@ -14,6 +14,7 @@ import { RouteOrdersPg } from "../../src/persistence/status/RouteOrdersPg.ts"
 import { SharedLateCallsPg } from "../../src/persistence/status/SharedLateCallsPg.ts"
 import { CorridorsPg } from "../../src/persistence/tenants/CorridorsPg.ts"
 import { DenylistPg, ScreeningByRows } from "../../src/persistence/tenants/DenylistPg.ts"
+import { ProviderSwitchesPg } from "../../src/persistence/tenants/ProviderSwitchesPg.ts"
 import { TenantsPg } from "../../src/persistence/tenants/TenantsPg.ts"
 import { AccountClaimsPg } from "../../src/persistence/transactions/AccountClaimsPg.ts"
 import { QuotesPg } from "../../src/persistence/transactions/QuotesPg.ts"
@@ -166,6 +167,7 @@ export const servicesOn = (
           Layer.provideMerge(ScreeningByRows, DenylistPg),
           TenantsPg,
           CorridorsPg,
+          ProviderSwitchesPg,
           routeTables,
           SharedLateCallsPg,
           WebhookOutboxPg

@@ -5,7 +5,8 @@ import {
   configurationKinds,
   corridorMistake,
   corridorName,
-  isMadeAlone
+  isMadeAlone,
+  providerKinds
 } from "../../domain/ConfigurationChange.ts"
 import type { Corridor } from "../../domain/Corridor.ts"
 import { AppId } from "../../domain/Ids.ts"
@@ -39,8 +40,9 @@ export const makeChanges = Effect.gen(function* () {
   const proposals = yield* Proposals
   const approvals = yield* ConfigurationApprovals
 
+  const kinds = configurationKinds.filter((kind) => !providerKinds.some((one) => one === kind))
   const proposed = (visit: Visit, about: string) =>
-    Effect.map(proposals.list({ kinds: configurationKinds, about }, PROPOSALS_SHOWN), (list) =>
+    Effect.map(proposals.list({ kinds, about }, PROPOSALS_SHOWN), (list) =>
       list.length === 0 ? null : section("Changes that were proposed", proposalTable(visit, list))
     )
 
@@ -135,7 +137,8 @@ export const makeChanges = Effect.gen(function* () {
               to: `/tenants/${appId}/change`,
               rows: tenantRows(tenant, wish),
               hidden: { do: wish.kind, ...("provider" in wish ? { provider: wish.provider } : {}), seen: pinned ?? "" },
-              mistake: wish.kind === "tenant pin" && !known.includes(wish.provider) ? `There is no provider ${wish.provider}.` : null,
+              mistake:
+                wish.kind === "tenant pin" && !known.includes(wish.provider) ? `There is no provider ${wish.provider}.` : null,
               doubts: wish.kind === "tenant pin" ? pinDoubts(rows, wish.provider, doubtsOf) : [],
               notes: [effects[wish.kind]],
               reason: "Why, for the audit log"
@@ -280,7 +283,7 @@ const corridorForm = (
     notOffered(offer)
   )
 
-type TenantChange = Exclude<ConfigurationChange, { readonly kind: "corridor set" }>
+type TenantChange = Extract<ConfigurationChange, { readonly appId: AppId }>
 
 /** The wish of a form or an address; null where it says none that is one of this tenant. */
 const tenantWish = (given: URLSearchParams, { appId, pinned }: Tenant): TenantChange | null => {

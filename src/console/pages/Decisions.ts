@@ -1,12 +1,14 @@
 import { Effect, Option, Redacted } from "effect"
 import { type ComponentChild, h } from "preact"
+import { approvalPermission } from "../../domain/ConfigurationChange.ts"
 import type { CsvValue } from "../../domain/CsvText.ts"
 import { isReference, type Reference } from "../../domain/Ids.ts"
 import { iso } from "../../domain/Instant.ts"
 import { maskedText } from "../../domain/Masking.ts"
+import { may } from "../../domain/Operator.ts"
 import { type Proposal, ProposalKind, ProposalStatus } from "../../domain/Proposal.ts"
 import { Approvals } from "../../services/approvals/Approvals.ts"
-import type { NotDecided } from "../../services/approvals/Deciding.ts"
+import { NotDecided } from "../../services/approvals/Deciding.ts"
 import { Proposals } from "../../services/ports/Proposals.ts"
 import type { IssuedKey } from "../../services/tenants/TenantKeys.ts"
 import { code, facts, link, section } from "../Elements.ts"
@@ -76,8 +78,11 @@ export const makeDecisions = Effect.gen(function* () {
   const approve = Effect.fn("Decisions.approve")((visit: Visit) =>
     decided(visit, (id) =>
       Effect.gen(function* () {
+        const found = yield* proposals.find(id)
+        if (Option.exists(found, ({ kind }) => !may(visit.visitor.role, approvalPermission(kind))))
+          return yield* new NotDecided({ message: "An administrator has to approve it." })
         yield* approvals.approve(id, acting(visit))
-        const isKey = Option.exists(yield* proposals.find(id), ({ kind }) => kind === "key issue")
+        const isKey = Option.exists(found, ({ kind }) => kind === "key issue")
         return redirect("/proposals", isKey ? "key-approved" : "approved")
       })
     )

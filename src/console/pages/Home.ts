@@ -15,6 +15,7 @@ import {
 } from "../../services/ports/GatewayStatus.ts"
 import { Proposals } from "../../services/ports/Proposals.ts"
 import { ProviderRegistry } from "../../services/ports/ProviderRegistry.ts"
+import { ProviderSwitches, switchedOffTexts } from "../../services/ports/ProviderSwitches.ts"
 import { WalletBalances } from "../../services/reference/WalletBalances.ts"
 import { operations } from "../../services/routing/CircuitStates.ts"
 import { Circuits } from "../../services/routing/Circuits.ts"
@@ -42,6 +43,7 @@ export const makeHome = Effect.gen(function* () {
   const recentCalls = yield* RecentCalls
   const proposals = yield* Proposals
   const balances = yield* WalletBalances
+  const switches = yield* ProviderSwitches
 
   const lines = registry.known.flatMap((provider) =>
     Mode.literals
@@ -64,7 +66,8 @@ export const makeHome = Effect.gen(function* () {
     const failing = failingCalls(recentCalls.read(picture.at))
     const wallets = picture.floatsAreWhole ? yield* balances.latest : null
     const short = wallets === null ? [] : walletLines(wallets, picture.floats)
-    const found = attention(picture, yield* status.protection, [...short, ...failing, ...(yield* heldBack)])
+    const off = switchedOffTexts(yield* switches.list)
+    const found = attention(picture, yield* status.protection, [...off, ...short, ...failing, ...(yield* heldBack)])
     const body = [
       section("Needs attention", attentionList(found)),
       h("div", { class: "columns" }, [
@@ -123,7 +126,7 @@ const parkedLink = ({ appId, mode, name }: ParkedTenant): ComponentChild =>
 const ways: ReadonlyArray<readonly [RegExp, string]> = [
   [/^reviews/, "/reviews"],
   [/^outcomes unknown/, "/unknown"],
-  [/^calls to|^held back/, "/providers"],
+  [/^calls to|^held back|^switched off/, "/providers"],
   [/^refused within .* wallet|^a wallet|^wallets/, "/wallets"],
   [/^callbacks refused/, "/callbacks"],
   [/^callbacks that matched nothing/, "/callbacks?status=parked"],

@@ -10,12 +10,14 @@ import { RecentCalls } from "../../runtime/RecentCalls.ts"
 import { type UnroutedPayment, UnroutedPayments } from "../../runtime/UnroutedPayments.ts"
 import { Corridors } from "../../services/ports/Corridors.ts"
 import { ProviderRegistry } from "../../services/ports/ProviderRegistry.ts"
+import { type ProviderSwitch, ProviderSwitches, switchOf } from "../../services/ports/ProviderSwitches.ts"
 import { type HeldBack, operations } from "../../services/routing/CircuitStates.ts"
 import { Circuits } from "../../services/routing/Circuits.ts"
 import { badge, code, link, money, said, section, table, time } from "../Elements.ts"
 import type { Room } from "../Handler.ts"
 import { callTable } from "../ProviderCalls.ts"
 import { page, type Visit } from "../Route.ts"
+import { switchBadge } from "./ProviderChange.ts"
 
 /** Providers, what their circuits hold back, and the corridor switch. */
 export const makeProviders = Effect.gen(function* () {
@@ -24,8 +26,14 @@ export const makeProviders = Effect.gen(function* () {
   const recentCalls = yield* RecentCalls
   const unrouted = yield* UnroutedPayments
   const corridors = yield* Corridors
+  const switches = yield* ProviderSwitches
 
-  const account = Effect.fnUntraced(function* (provider: string, mode: Mode, showsPath: boolean) {
+  const account = Effect.fnUntraced(function* (
+    provider: string,
+    mode: Mode,
+    { set, visit }: { readonly visit: Visit; readonly set: ReadonlyArray<ProviderSwitch> }
+  ) {
+    const { role } = visit.visitor
     const held = yield* Effect.forEach(operations, (operation) =>
       Effect.map(circuits.standing({ provider, mode, operation }), (standing) => heldText(operation, standing))
     )
@@ -35,17 +43,21 @@ export const makeProviders = Effect.gen(function* () {
       provider,
       mode,
       isRegistered ? badge("yes", "good") : badge("no account", "quiet"),
+      [
+        switchBadge(switchOf(set, provider)),
+        " ",
+        link(`/providers/${provider}/change`, may(role, "propose") ? "Change" : "Look")
+      ],
       open.length === 0 ? "nothing" : badge(open.join(", "), "bad"),
       // Every client that knows the path can call it.
-      showsPath ? code(`/webhooks/${provider}/${registry.routeKey(provider, mode)}`) : "known to administrators"
+      may(role, "configure") ? code(`/webhooks/${provider}/${registry.routeKey(provider, mode)}`) : "known to administrators"
     ]
   })
 
   const show = Effect.fn("ProvidersPage.show")(function* (visit: Visit) {
     const accounts = registry.known.flatMap((provider) => Mode.literals.map((mode) => [provider, mode] as const))
-    const rows = yield* Effect.forEach(accounts, ([provider, mode]) =>
-      account(provider, mode, may(visit.visitor.role, "configure"))
-    )
+    const set = yield* switches.list
+    const rows = yield* Effect.forEach(accounts, ([provider, mode]) => account(provider, mode, { visit, set }))
     const list = yield* corridors.list
     const isRegistered = (provider: string) => Mode.literals.some((mode) => Option.isSome(registry.find(provider, mode)))
     const calls = recentCalls.read(visit.at)
@@ -56,7 +68,7 @@ export const makeProviders = Effect.gen(function* () {
         "Providers",
         table(
           "What this node holds back is let through again after a trial call that is answered",
-          ["Provider", "Mode", "Registered", "Held back", "Callbacks to"],
+          ["Provider", "Mode", "Registered", "Switch", "Held back", "Callbacks to"],
           rows
         )
       ),

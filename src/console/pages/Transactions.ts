@@ -292,7 +292,8 @@ const searchForm = (visit: Visit, mistakes: Iterable<string>, { all, narrowing }
       hidden("form_token", visit.visitor.formToken),
       field({
         name: "q",
-        label: "Reference, ours or the provider's; number, account, receipt, the tenant's own order id, metadata as order=C-1041; last four digits",
+        label:
+          "Reference, ours or the provider's; number, account, receipt, the tenant's own order id, metadata as order=C-1041; last four digits",
         value: asked.get("q") ?? "",
         type: "search"
       }),

@@ -93,6 +93,8 @@ export const makeAccessReplay = () => {
     "ceiling set": ({ subject }, { amount_minor: amount = "" }) => texts.set(`ceiling ${subject}`, amount),
     "block add": (row, details) => texts.set(...denial(row, details)),
     "screening deny": (row, details) => texts.set(...denial(row, details)),
+    "provider off": ({ subject }) => texts.set(`switch ${subject}`, "off"),
+    "provider on": ({ subject }) => texts.set(`switch ${subject}`, "on"),
     "corridor set": ({ subject }, { row }) => void (row === undefined || texts.set(`corridor ${subject}`, row))
   }
   return {

@@ -132,6 +132,9 @@ export const readAccess = Effect.fnUntraced(function* (sql: SqlClient.SqlClient,
   const ceilings = yield* namedRows(
     sql`SELECT 'ceiling ' || provider || '/' || currency AS name, amount_minor::text AS text FROM ceilings`
   )
+  const switches = yield* namedRows(
+    sql`SELECT 'switch provider/' || provider AS name, CASE WHEN is_off THEN 'off' ELSE 'on' END AS text FROM provider_switches`
+  )
   const denials = yield* denialRows(
     sql`SELECT kind, party, masked, reason, encode(hash, 'hex') AS hash, created_at AS "createdAt" FROM denials`
   )
@@ -147,7 +150,7 @@ export const readAccess = Effect.fnUntraced(function* (sql: SqlClient.SqlClient,
       row(`key ${appId}/${keyId}`, text, isRevoked || isSealed)
     ),
     ...tenants.map((one) => row(`tenant ${one.appId}`, tenantText(one))),
-    ...[...limits, ...caps, ...ceilings].map(({ name, text }) => row(name, text)),
+    ...[...limits, ...caps, ...ceilings, ...switches].map(({ name, text }) => row(name, text)),
     ...denials.map(({ createdAt, hash, kind, masked, party, reason: written }) => {
       // Earlier releases masked the reason in the log alone.
       const reason = maskedText(written)

@@ -25,6 +25,7 @@ export interface AccessChange {
     | "ceiling set"
     | "denial add"
     | "corridor set"
+    | "provider switch"
     | "operator add"
     | "operator remove"
     | "proposal open"

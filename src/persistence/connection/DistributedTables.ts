@@ -42,6 +42,7 @@ export const coordinatorTables: Readonly<Record<string, string>> = {
   schema_functions: "says which functions the schema has",
   tenant_directory: "says which tenants there are while their server is down",
   corridors: "common to all tenants, kept in memory by every gateway",
+  provider_switches: "common to all tenants, kept in memory by every gateway",
   ceilings: "common to all tenants, kept in memory by every gateway",
   denials: "common to all tenants",
   account_claims: "a row for each of the gateway's own accounts, read when a process begins",

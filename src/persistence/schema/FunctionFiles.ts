@@ -83,7 +83,7 @@ const files: Readonly<Record<string, Listed>> = {
   record_attempts: { texts: ["ea6d26a663785e2e"], named: true },
   audit: { texts: ["6b82332cb216abcf"] },
   tenant_changes: { texts: ["786e2ec43696bf88"] },
-  access: { texts: ["a2a658dde045c28b", "a87c6733ab63b4fb", "59043e265c64f21c"] },
+  access: { texts: ["a2a658dde045c28b", "a87c6733ab63b4fb", "59043e265c64f21c", "f96b624673bca63a"] },
   months: { texts: ["1c635e50fb534e29", "7ac06176158dd350"] }
 }
 

@@ -187,5 +187,6 @@ export const migrationList: ReadonlyArray<Migration> = [
   expand("0062_configuration_proposals", validate("console_proposals", "console_proposals_kind_check")),
   expand("0063_reconciliations"),
   expand("0064_route_preferences"),
-  { name: "0065_seeded_networks", steps: [batches(textOf("0065_seeded_networks"))] }
+  { name: "0065_seeded_networks", steps: [batches(textOf("0065_seeded_networks"))] },
+  expand("0067_provider_switches", validate("console_proposals", "console_proposals_kind_check"))
 ]

@@ -38,6 +38,7 @@ const privileges: Readonly<Record<string, ReadonlyArray<Privilege>>> = {
   ceilings: ["SELECT"],
   denials: ["SELECT"],
   corridors: ["SELECT"],
+  provider_switches: ["SELECT"],
   operators: ["SELECT"],
   removed_operators: ["SELECT"],
   revoked_keys: ["SELECT"],

@@ -54,7 +54,9 @@ export class Approvals extends Context.Service<
         "tenant freeze": configuration.carryOut,
         "tenant unfreeze": configuration.carryOut,
         "tenant pin": configuration.carryOut,
-        "tenant unpin": configuration.carryOut
+        "tenant unpin": configuration.carryOut,
+        "provider off": configuration.carryOut,
+        "provider on": configuration.carryOut
       }
 
       const find = Effect.fnUntraced(function* (id: Reference) {

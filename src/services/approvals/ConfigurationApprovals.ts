@@ -5,6 +5,7 @@ import {
   corridorAfter,
   corridorMistake,
   isMadeAlone,
+  providerIn,
   subjectOf
 } from "../../domain/ConfigurationChange.ts"
 import { type Corridor, type CorridorKey, Country, Direction, Method } from "../../domain/Corridor.ts"
@@ -17,6 +18,7 @@ import { type AuditBy, type AuditEntry, AuditLog } from "../ports/AuditLog.ts"
 import { Corridors } from "../ports/Corridors.ts"
 import { NotCarriedOut, Proposals } from "../ports/Proposals.ts"
 import { ProviderRegistry } from "../ports/ProviderRegistry.ts"
+import { type ProviderSwitch, ProviderSwitches, switchOf } from "../ports/ProviderSwitches.ts"
 import { RandomSource } from "../ports/RandomSource.ts"
 import { Tenants } from "../ports/Tenants.ts"
 import { type Acting, NotDecided } from "./Deciding.ts"
@@ -28,7 +30,7 @@ export interface ConfigurationWish {
 }
 
 /**
- * Changes of corridors and tenants from the console. Whose role makes such a change alone (`isMadeAlone`) makes it at once; everybody else proposes it,
+ * Changes of corridors, tenants and whole providers from the console. Whose role makes such a change alone (`isMadeAlone`) makes it at once; everybody else proposes it,
  * and another person approves it (`Approvals`). Each is bound to the state that was looked at.
  */
 export class ConfigurationApprovals extends Context.Service<
@@ -52,6 +54,7 @@ export class ConfigurationApprovals extends Context.Service<
       const auditLog = yield* AuditLog
       const proposals = yield* Proposals
       const registry = yield* ProviderRegistry
+      const switches = yield* ProviderSwitches
       const randomSource = yield* RandomSource
 
       /** The row as it is and as it would be. */
@@ -79,11 +82,27 @@ export class ConfigurationApprovals extends Context.Service<
         return tenant
       })
 
+      /** The switch as it would be. */
+      const switchStep = Effect.fnUntraced(function* (change: ProviderWish, reason: string, at: number) {
+        const { kind, provider, seen } = change
+        if (!registry.known.includes(provider)) return yield* new NotDecided({ message: `There is no provider ${provider}.` })
+        const before = switchOf(yield* switches.list, provider)
+        if ((before?.changedAt ?? null) !== seen) return yield* new NotDecided({ message: STALE })
+        const isOff = kind === "provider off"
+        if ((before?.isOff ?? false) === isOff) return yield* new NotDecided({ message: "Nothing would change." })
+        // Later than the change before it, whatever a clock says.
+        return { provider, isOff, reason, changedAt: Math.max(at, (seen ?? 0) + 1) } satisfies ProviderSwitch
+      })
+
       /** The change as the second person and the audit log read it. */
       const detailsOf = Effect.fnUntraced(function* ({ change, note, sequence }: SeenWish, at: number) {
-        if (change.kind !== "corridor set") {
+        if ("appId" in change) {
           const tenant = yield* tenantNow(change)
           return { ...tenantDetails(change, tenant), seen: String(sequence), note }
+        }
+        if (change.kind !== "corridor set") {
+          const { isOff } = yield* switchStep(change, note, at)
+          return { switch_now: isOff ? "on" : "off", seen: String(change.seen ?? NEVER), note }
         }
         const { before, next } = yield* corridorStep({ change, note, at })
         return { ...corridorDetails(before, next), seen: String(change.seen), note }
@@ -101,6 +120,10 @@ export class ConfigurationApprovals extends Context.Service<
           const { before, next } = yield* corridorStep({ change, note, at: by.at })
           const isPut = yield* corridors.put(next, entry(changedIn(before, next)), change.seen)
           return isPut ? undefined : yield* new NotDecided({ message: STALE })
+        }
+        if (!("appId" in change)) {
+          const isSet = yield* switches.set(yield* switchStep(change, note, by.at), entry({}), change.seen)
+          return isSet ? undefined : yield* new NotDecided({ message: STALE })
         }
         yield* tenantNow(change)
         const changed = yield* setTenant(change, sequence, entry)
@@ -168,7 +191,8 @@ interface CorridorWish {
   readonly note: string
   readonly at: number
 }
-type TenantWish = Exclude<ConfigurationChange, { readonly kind: "corridor set" }>
+type TenantWish = Extract<ConfigurationChange, { readonly appId: AppId }>
+type ProviderWish = Extract<ConfigurationChange, { readonly provider: string; readonly seen: number | null }>
 
 /** With the last row of the audit log before its tenant was looked at. A corridor has its own time of change. */
 interface SeenWish extends ConfigurationWish {
@@ -223,6 +247,9 @@ const TenantDetails = Schema.Struct({
   seen: Schema.BigIntFromString,
   note: Schema.String
 })
+/** Of a switch that nobody had set before. */
+const NEVER = -1
+const SwitchDetails = Schema.Struct({ seen: Schema.FiniteFromString, note: Schema.String })
 const Key = Schema.Tuple([Country, Currency, Direction, Method])
 
 /** The proposed change, as it was written down. */
@@ -234,6 +261,10 @@ const wishOf = ({ details, kind, subject }: Proposal): Effect.Effect<SeenWish> =
       const written = yield* Schema.decodeUnknownEffect(CorridorDetails)(details)
       const { note, open_then: open, providers_then: providers, seen } = written
       return { change: { kind, key, providers: providers.split(","), active: open === "true", seen }, note, sequence: 0n }
+    }
+    if (kind === "provider off" || kind === "provider on") {
+      const { note, seen } = yield* Schema.decodeUnknownEffect(SwitchDetails)(details)
+      return { change: { kind, provider: providerIn(subject), seen: seen === NEVER ? null : seen }, note, sequence: 0n }
     }
     const { note, seen: sequence, ...pins } = yield* Schema.decodeUnknownEffect(TenantDetails)(details)
     const appId = yield* Schema.decodeUnknownEffect(AppId)(subject)

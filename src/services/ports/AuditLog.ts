@@ -84,7 +84,7 @@ export interface AuditReport {
   readonly head: AuditHead
   /** The rows that are there, and that no gateway wrote as they are; the first hundred. */
   readonly forged: ReadonlyArray<bigint>
-  /** Operators, keys, tenants, limits, ceilings, denials, corridors and proposals that differ from what the genuine rows say, or whose seal does not fit. */
+  /** Operators, keys, tenants, limits, ceilings, denials, corridors, switches and proposals that differ from what the genuine rows say, or whose seal does not fit. */
   readonly access: ReadonlyArray<AccessDifference>
 }
 

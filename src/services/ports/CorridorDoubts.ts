@@ -12,7 +12,7 @@ export type DoubtsOf = (row: Corridor, provider: string) => ReadonlyArray<string
 export class CorridorDoubts extends Context.Service<
   CorridorDoubts,
   {
-    /** As of a moment: fees begin and end. What it answers may be asked of any number of rows, also of one that is only wished for. */
+    /** As of a moment: fees begin and end. The answer is for any number of rows, also for one that is only wished for. */
     readonly read: (at: Instant) => Effect.Effect<DoubtsOf>
   }
 >()("gateway/services/ports/CorridorDoubts") {}

@@ -6,6 +6,7 @@ import { type Caller, Capability } from "../../domain/Tenant.ts"
 import { Corridors } from "../ports/Corridors.ts"
 import type { Provider } from "../ports/Provider.ts"
 import { ProviderRegistry } from "../ports/ProviderRegistry.ts"
+import { ProviderSwitches, switchedOff } from "../ports/ProviderSwitches.ts"
 import { Tenants } from "../ports/Tenants.ts"
 import { Routes } from "../routing/Routes.ts"
 
@@ -36,6 +37,7 @@ export class Capabilities extends Context.Service<
       const corridors = yield* Corridors
       const registry = yield* ProviderRegistry
       const payoutRoutes = yield* Routes
+      const switches = yield* ProviderSwitches
 
       const rows = Effect.fn("Capabilities.rows")(function* (caller: Caller) {
         const tenant = yield* tenants.find(caller.appId)
@@ -43,26 +45,35 @@ export class Capabilities extends Context.Service<
         const granted = caller.role === "admin" || Option.isNone(tenant) ? [] : tenant.value.capabilities
         const pin = yield* tenants.pinned(caller.appId)
         const active = routes.filter((row) => row.active)
+        const out = switchedOff(yield* switches.list)
         const lacking = (yield* Effect.filter(active, (row) => payoutRoutes.lacksSender(caller, row))).length > 0
         return Capability.literals.map((capability): CapabilityRow => {
-          const { provider, offered } = routedTo(capability, routes, pin, caller.mode)
+          const { provider, offered } = routedTo(capability, routes, { pin, mode: caller.mode, out })
           const reason = reasonOf(capability, granted.includes(capability), offered)
           const row = { capability, provider, supported: reason === undefined, ...(reason === undefined ? {} : { reason }) }
           return capability === "payouts" && lacking ? { ...row, requires_sender: true } : row
         })
       })
 
-      const routedTo = (capability: Capability, routes: ReadonlyArray<Corridor>, pin: PinnedProvider, mode: Mode) => {
+      const routedTo = (capability: Capability, routes: ReadonlyArray<Corridor>, { mode, out, pin }: Outlook) => {
         const { by, offers } = offerings[capability]
         // A capability without corridor rows is served by any provider that has it.
         const names = by === null ? pinnedFirst(registry.known, pin) : routedProviders(routes.filter(by), pin)
-        const able = names.find((name) => Option.exists(registry.find(name, mode), offers))
+        const able = names.find((name) => !out.has(name) && Option.exists(registry.find(name, mode), offers))
         return { provider: able ?? names[0] ?? "", offered: able !== undefined }
       }
 
       return Capabilities.of({ rows })
     })
   )
+}
+
+/** Of one caller, as things stand. */
+interface Outlook {
+  readonly pin: PinnedProvider
+  readonly mode: Mode
+  /** Switched off by an operator. */
+  readonly out: ReadonlySet<string>
 }
 
 /** The corridor rows that lead to a capability, null for none, and the providers that have it. */

@@ -7,6 +7,7 @@ import type { Caller } from "../../domain/Tenant.ts"
 import { beginCandidates, passOver, passOverOthers, rankCandidates } from "../../runtime/RouteTrail.ts"
 import type { Provider } from "../ports/Provider.ts"
 import { ProviderRegistry } from "../ports/ProviderRegistry.ts"
+import { ProviderSwitches, switchedOff } from "../ports/ProviderSwitches.ts"
 import { Tenants } from "../ports/Tenants.ts"
 import type { Operation } from "./CircuitStates.ts"
 import { Circuits } from "./Circuits.ts"
@@ -31,7 +32,7 @@ export interface PaymentRoute<Operations> {
   readonly keptUntil: Instant | null
 }
 
-/** The providers of a tenant's money calls and reads. */
+/** The providers of a tenant's money calls and reads. One that an operator switched off is none of them. */
 export class Routes extends Context.Service<
   Routes,
   {
@@ -64,7 +65,7 @@ export class Routes extends Context.Service<
       caller: Caller,
       operationsOf: OperationsOf<Operations>
     ) => Effect.Effect<ReadonlyArray<RoutedProvider<Operations>>>
-    /** Fails where a call would be held back: the next one is asked then. Like `requireTurn`, it notes that of a candidate. */
+    /** Fails where a call would be held back, or the provider was switched off meanwhile: the next one is asked then. Like `requireTurn`, it notes that of a candidate. */
     readonly requireReady: (provider: Provider, operation: Operation) => Effect.Effect<void, ProviderError>
     /** Fails where the pace of the account would hold a money call to this country, null for an exchange, back for longer than a request waits. */
     readonly requireTurn: (provider: Provider, country: string | null) => Effect.Effect<void, ProviderError>
@@ -85,6 +86,7 @@ export class Routes extends Context.Service<
       const preferences = yield* RoutePreferences
 
       const able = ableIn(registry)
+      const off = Effect.map((yield* ProviderSwitches).list, switchedOff)
 
       /** Those that are tried, and why each other one of the row is not. */
       const chosenFrom = Effect.fnUntraced(function* <Operations>(
@@ -94,8 +96,10 @@ export class Routes extends Context.Service<
       ) {
         const pin = yield* tenants.pinned(caller.appId)
         const find = able(caller, operationsOf)
+        const out = yield* off
         const untold = yield* withoutSender(caller, row)
-        const unable = (name: string) => (untold.includes(name) ? "no_sender" : find(name).length === 0 ? "no_account" : null)
+        const lacking = (name: string) => (untold.includes(name) ? "no_sender" : find(name).length === 0 ? "no_account" : null)
+        const unable = (name: string) => (out.has(name) ? "provider_off" : lacking(name))
         const tried = failoverOrder(row, pin, (name) => unable(name) === null).flatMap(find)
         return { tried, others: () => leftOut(row, pin, unable) }
       })
@@ -121,10 +125,13 @@ export class Routes extends Context.Service<
       /** The row's providers that take no payout of this tenant by it, because the tenant has no sender. */
       const withoutSender = Effect.fnUntraced(function* ({ appId, mode }: Caller, row: Corridor) {
         if (row.direction !== "payout") return []
-        const requiring = row.providers.flatMap((name) => {
-          const use = Option.getOrUndefined(registry.find(name, mode))?.payouts?.sender?.(row)
-          return use === undefined ? [] : [{ name, use }]
-        })
+        const out = yield* off
+        const requiring = row.providers
+          .filter((name) => !out.has(name))
+          .flatMap((name) => {
+            const use = Option.getOrUndefined(registry.find(name, mode))?.payouts?.sender?.(row)
+            return use === undefined ? [] : [{ name, use }]
+          })
         if (requiring.length === 0) return []
         const sender = yield* tenants.sender(appId)
         // A provider that would name its account's owner instead gets no other sender where the tenant's own does not open.
@@ -142,16 +149,21 @@ export class Routes extends Context.Service<
         rows: ReadonlyArray<Corridor>,
         operationsOf: OperationsOf<Operations>
       ) {
-        return routedProviders(rows, yield* tenants.pinned(caller.appId)).flatMap(able(caller, operationsOf))
+        const out = yield* off
+        const names = routedProviders(rows, yield* tenants.pinned(caller.appId)).filter((name) => !out.has(name))
+        return names.flatMap(able(caller, operationsOf))
       })
 
       const withoutCorridor = Effect.fnUntraced(function* <Operations>(caller: Caller, operationsOf: OperationsOf<Operations>) {
-        return pinnedFirst(registry.known, yield* tenants.pinned(caller.appId)).flatMap(able(caller, operationsOf))
+        const out = yield* off
+        const names = pinnedFirst(registry.known, yield* tenants.pinned(caller.appId)).filter((name) => !out.has(name))
+        return names.flatMap(able(caller, operationsOf))
       })
 
       const requireReady = Effect.fnUntraced(function* ({ mode, name }: Provider, operation: Operation) {
-        if (!(yield* circuits.isOpen({ provider: name, mode, operation }))) return
-        yield* passOver(name, "circuit_open")
+        const isOff = (yield* off).has(name)
+        if (!isOff && !(yield* circuits.isOpen({ provider: name, mode, operation }))) return
+        yield* passOver(name, isOff ? "provider_off" : "circuit_open")
         return yield* new ProviderError({})
       })
 

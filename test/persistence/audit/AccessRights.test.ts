@@ -49,6 +49,7 @@ const tamperings: ReadonlyArray<readonly [statement: string, ...subjects: Readon
     "UPDATE corridors SET providers = '{mtn}' WHERE (country, method, direction) = ('UG', 'bank', 'payout')",
     "corridor UG/UGX/payout/bank"
   ],
+  ["INSERT INTO provider_switches VALUES ('mtn', true, '', now())", "switch provider/mtn"],
   [
     "UPDATE console_proposals SET status = 'approved', decided_by = 'biko', decided_at = now()",
     "proposal float credit acme/live/e1 2025-11-21T08:05:45.678Z"
@@ -64,6 +65,7 @@ const tables = [
   "ceilings",
   "denials",
   "corridors",
+  "provider_switches",
   "console_proposals"
 ]
 const inOne = (statements: ReadonlyArray<string>) => `DO $$ BEGIN ${statements.join("; ")}; END $$`

@@ -140,6 +140,7 @@ describe("the lists of the SQL files", () => {
         "0063_reconciliations": "871f7b62de6ea5e2",
         "0064_route_preferences": "3ee8697b3b76771e",
         "0065_seeded_networks": "bd34f47caf17b5e1",
+        "0067_provider_switches": "6330a7198ec47f9b",
       }
     `)
   })

@@ -85,6 +85,11 @@ BEGIN
     EXECUTE format('INSERT INTO corridors (%1$s) SELECT %1$s FROM json_populate_record(NULL::corridors, $1)
       ON CONFLICT (country, currency, direction, method) DO UPDATE SET (%1$s) = ROW(%2$s)', r.known, r.given) USING p_data;
     changed := true;
+  WHEN 'provider switch' THEN
+    SELECT * INTO r FROM json_to_record(p_data) AS d(provider text, is_off boolean, reason text, changed_at timestamptz);
+    INSERT INTO provider_switches (provider, is_off, reason, changed_at) VALUES (r.provider, r.is_off, r.reason, r.changed_at)
+      ON CONFLICT (provider) DO UPDATE SET is_off = EXCLUDED.is_off, reason = EXCLUDED.reason, changed_at = EXCLUDED.changed_at;
+    changed := true;
   WHEN 'operator add' THEN
     SELECT * INTO r FROM json_to_record(p_data) AS d(name text, role text, token_hash bytea, access_seal bytea, created_at timestamptz);
     -- A token is one person's, and of one account for good.

@@ -1,0 +1,49 @@
+import { Clock, Effect } from "effect"
+import { Command, Flag } from "effect/cli"
+import { providerSubject } from "../domain/ConfigurationChange.ts"
+import { iso } from "../domain/Instant.ts"
+import { maskedText } from "../domain/Masking.ts"
+import { ProviderSwitches, switchOf } from "../services/ports/ProviderSwitches.ts"
+import { exampleProvider, providerName, requireKnownProviders, Words } from "./Arguments.ts"
+import { CommandRefusal } from "./CommandRefusal.ts"
+import { operatorPorts } from "./Installation.ts"
+import { auditEntry } from "./Operator.ts"
+import { printResult } from "./Output.ts"
+
+const reason = Flag.String("reason").pipe(Flag.withSchema(Words(200)), Flag.withDescription("why, for the audit log"))
+
+/** Turns the switch of a whole provider, by one person: in the console it takes two. */
+const switchCommand = (to: "off" | "on", description: string, why: string) =>
+  Command.make(
+    to,
+    { provider: providerName, reason },
+    Effect.fn(function* ({ provider, reason }) {
+      yield* requireKnownProviders([provider])
+      const switches = yield* ProviderSwitches
+      const before = switchOf(yield* switches.list, provider)
+      const isOff = to === "off"
+      if ((before?.isOff ?? false) === isOff)
+        return yield* new CommandRefusal({ message: `${provider} is switched ${to} already: nothing was done` })
+      // Later than the change before it, whatever a clock says.
+      const changedAt = Math.max(yield* Clock.currentTimeMillis, (before?.changedAt ?? 0) + 1)
+      const wish = { provider, isOff, reason: maskedText(reason), changedAt }
+      const entry = yield* auditEntry(`provider ${to}`, providerSubject(provider), { reason: wish.reason })
+      if (!(yield* switches.set(wish, entry, before?.changedAt ?? null)))
+        return yield* new CommandRefusal({ message: "the switch was turned meanwhile: look at it again" })
+      yield* printResult({ provider, switch: to, since: iso(changedAt), reason: wish.reason })
+    }, Effect.provide(operatorPorts))
+  ).pipe(
+    Command.withDescription(description),
+    Command.withExamples([{ command: `gateway provider ${to} ${exampleProvider} --reason "${why}"`, description: why }])
+  )
+
+export const off = switchCommand(
+  "off",
+  "Switch a whole provider off: nothing new goes to it, in any corridor, for any tenant and in both modes. What was sent already is asked about, and its callbacks are taken, as before. Every node follows within a second; all nodes have to run a release that has this command",
+  "It paid twice"
+)
+export const on = switchCommand(
+  "on",
+  "Switch a whole provider on again: corridors and pins lead to it as before",
+  "It has mended it"
+)

@@ -1,0 +1,41 @@
+import { Effect, Layer, Schema } from "effect"
+import { SqlClient } from "effect/sql"
+import { type Instant, iso } from "../../domain/Instant.ts"
+import type { AuditEntry } from "../../services/ports/AuditLog.ts"
+import { type ProviderSwitch, ProviderSwitches } from "../../services/ports/ProviderSwitches.ts"
+import { Vault } from "../../services/ports/Vault.ts"
+import { auditTrail } from "../audit/AuditTrail.ts"
+import { Moment, rowsOf } from "../connection/Rows.ts"
+import { cachedQuery } from "../reads/CachedQuery.ts"
+
+const switches = rowsOf(
+  Schema.Struct({ provider: Schema.String, isOff: Schema.Boolean, reason: Schema.String, changedAt: Moment })
+)
+
+/** ProviderSwitches on PostgreSQL. `change_access` writes provider_switches, a row for each provider that was ever switched. */
+export const ProviderSwitchesPg = Layer.effect(
+  ProviderSwitches,
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    const trail = auditTrail(sql, (yield* Vault).hash)
+    const read = switches(sql`
+      SELECT provider, is_off AS "isOff", reason, changed_at AS "changedAt" FROM provider_switches ORDER BY provider`)
+    const { forget, get: list } = yield* cachedQuery(read)
+
+    const set = Effect.fn("ProviderSwitches.set")(
+      function* ({ changedAt, isOff, provider, reason }: ProviderSwitch, audit: AuditEntry, seen: Instant | null) {
+        // Under the lock of the head, which every change holds until its commit.
+        yield* sql`SELECT FROM audit_head_locked()`
+        const found = (yield* read).find((one) => one.provider === provider)
+        if ((found?.changedAt ?? null) !== seen) return false
+        const to = { provider, is_off: isOff, reason, changed_at: iso(changedAt) }
+        // A read between here and the end of a caller's transaction has it as it was before.
+        yield* sql.afterCommit(forget)
+        return yield* trail.change({ change: "provider switch", to }, audit)
+      },
+      (effect) => Effect.ensuring(Effect.orDie(sql.withTransaction(effect)), forget)
+    )
+
+    return ProviderSwitches.of({ list, set })
+  })
+)
