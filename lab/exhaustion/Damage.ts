@@ -3,6 +3,7 @@ import { join } from "node:path"
 import { executionsOf } from "../chaos/Accounting.ts"
 import { type Answer, send } from "../chaos/Client.ts"
 import type { Operation } from "../chaos/Load.ts"
+import { playLogEnd } from "./LogEnd.ts"
 import type { Scene } from "./Scene.ts"
 
 // Files of PostgreSQL that a crash left damaged where it promises to notice: a page that was written by half, a table that lost its end, a segment of
@@ -56,8 +57,9 @@ const damages: ReadonlyArray<Damage> = [
   }
 ]
 
-interface Looked {
+export interface Looked {
   readonly scene: Scene
+  /** Of the load, or of it those that are looked at. */
   readonly operations: ReadonlyArray<Operation>
 }
 
@@ -83,12 +85,18 @@ export const playDamages = async ({ operations, scene }: Looked) => {
     const said = await answersOf(scene, known)
     const { code, errors, json } = await stage.command("ledger", "verify")
     const words = server.said().match(/(invalid page in block|could not read blocks|PANIC: |unexpected data beyond EOF)[^\n]*/g)
-    figures[name] = { server_up: isUp, said: said.counts, ledger_verify: code, noticed: words?.at(-1) ?? "nothing" }
-    console.error(
-      `${name}: ${JSON.stringify(figures[name])} ${errors.trim().split("\n").at(-1)} ${JSON.stringify(json)?.slice(0, 200)}`
-    )
+    const verified = errors.trim().split("\n").at(0)
+    figures[name] = {
+      server_up: isUp,
+      said: said.counts,
+      ledger_verify: code,
+      verify_said: verified,
+      noticed: words?.at(-1) ?? "nothing"
+    }
+    console.error(`${name}: ${JSON.stringify(figures[name])} ${JSON.stringify(json)?.slice(0, 200)}`)
     faults.push(...said.faults.map((fault) => `${name}: ${fault}`))
     if (code === 0) faults.push(`${name}: ledger verify noticed nothing`)
+    if (/^ {2,}at /m.test(errors)) faults.push(`${name}: ledger verify ended with a stack`)
     await server.crash()
     await copyFile(kept, path)
     await rm(kept)
@@ -101,11 +109,12 @@ export const playDamages = async ({ operations, scene }: Looked) => {
   if (code !== 0) faults.push(`ledger verify, once the files are whole again: ${errors}`)
   const moved = (await executions()) - before
   if (moved !== 0) faults.push(`${moved} were executed by repeats`)
-  return { figures, faults }
+  const ended = await playLogEnd({ scene, operations: known })
+  return { figures: { ...figures, "the log's end": ended.figures }, faults: [...faults, ...ended.faults] }
 }
 
 /** The answers about records that there are, and to requests that are repeated with their keys: never that there is none, and never anything new. */
-const answersOf = async ({ stage }: Scene, operations: ReadonlyArray<Operation>) => {
+export const answersOf = async ({ stage }: Scene, operations: ReadonlyArray<Operation>) => {
   const counts: Record<string, number> = {}
   const faults: Array<string> = []
   const note = (of: string, answer: Answer | undefined) => {
