@@ -140,7 +140,8 @@ export const openPayouts = Effect.fnUntraced(function* ({ baseUrl, databaseUrl, 
   const connection = yield* PgConnection.make({ url: databaseUrl, multiplex: true, startupParameters: sessionSettings })
   const arrive = together(connection, (arrivals: ReadonlyArray<Arrival>) => arrivalStatement(arrivals, false))
   const [open, apply] = [together(connection, openStatement), together(connection, applyStatement)]
-  const settings = { ...account, clientSecret: Redacted.make(account.clientSecret), webhookSecret: null, origin: null }
+  const [clientSecret, webhookSecret] = [Redacted.make(account.clientSecret), Redacted.make(account.webhookSecret)]
+  const settings = { ...account, clientSecret, webhookSecret, origin: null }
   const provider = { ...settings, baseUrl, timeoutMs: CALL_MS }
   const client = yield* openClient(provider, yield* openTransport("eversend"))
   const post = (operation: string, path: string, body: object) =>

@@ -37,8 +37,7 @@ const openSimulator = async () => {
       {
         clientId: account.clientId,
         clientSecret: Redacted.make(account.clientSecret),
-        webhookSecret: Redacted.make(account.webhookSecret),
-        duplicates: "refuse"
+        webhookSecret: Redacted.make(account.webhookSecret)
       }
     ])
   ]

@@ -17,23 +17,26 @@ interface Named {
 }
 
 /** Reads what a callback points at. A genuine one of an unknown shape points at nothing; it is kept for a person. */
-export const hintReader = <A>(
+export const hintReader = <A>(...reading: Parameters<typeof shapedHints<A>>): ((body: Uint8Array) => CallbackHint) => {
+  const hintOf = shapedHints(...reading)
+  return (body) => Option.getOrElse(hintOf(body), () => nothing)
+}
+const nothing: CallbackHint = { reference: null, providerReference: null }
+
+/** The same at a provider that proves nothing: what has another shape is no callback. */
+export const shapedHints = <A>(
   schema: Schema.ConstraintDecoder<A>,
   namedIn: (body: A) => Named,
   ownReference: (text: string) => Reference | null = (text) => (isReference(text) ? text : null)
-): ((body: Uint8Array) => CallbackHint) => {
+) => {
   const decode = bodyDecoder(schema)
-  return (body) => {
-    const { id, reference, says } = Option.match(decode(body), { onNone: () => nothing, onSome: namedIn })
-    return {
+  return (body: Uint8Array): Option.Option<CallbackHint> =>
+    Option.map(Option.map(decode(body), namedIn), ({ id, reference, says }) => ({
       reference: reference === null || reference === undefined ? null : ownReference(reference),
       providerReference: id !== null && id !== undefined && id !== "" && id.length <= LONGEST_ID ? id : null,
       ...(says === undefined ? {} : { says })
-    }
-  }
+    }))
 }
-
-const nothing: Named = { reference: null, id: null }
 
 export const bodyDecoder = <A>(schema: Schema.ConstraintDecoder<A>): ((body: Uint8Array) => Option.Option<A>) => {
   const decode = Schema.decodeUnknownOption(Schema.fromJsonString(schema))

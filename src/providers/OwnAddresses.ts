@@ -47,11 +47,9 @@ export const ownAddresses = <Kind extends string>({ account, base, kinds, memory
   return {
     of: (kind: Kind, id: string): string =>
       `${Redacted.value(base).replace(/\/+$/, "")}/${kind}-${Buffer.from(id).toString("hex")}-${mac({ kind, id })}`,
-    /** Undefined for the account's own address; none where it is one of these by its form, and was not made here. */
-    purposeOf: (path: string): Option.Option<Purpose<Kind>> | undefined => {
-      const purpose = purposeIn(path)
-      if (purpose === undefined) return undefined
-      const { id, kind, mac: given } = purpose
+    /** None for an address that was not made here, the account's own among them. */
+    purposeOf: (path: string): Option.Option<Purpose<Kind>> => {
+      const { id, kind, mac: given } = purposeIn(path) ?? { id: "", kind: "", mac: "" }
       return isKind(kind) && isGenuine({ id, kind }, given) ? Option.some({ kind, id }) : Option.none()
     },
     keep: (kind: Kind, id: string, body: RawCallback["body"] | string) => {

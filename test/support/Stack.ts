@@ -286,7 +286,7 @@ export const givenStack = Effect.fnUntraced(function* (
 ): Effect.fn.Return<StackParts, never, Scope.Scope> {
   const database = yield* made
   const simulator = yield* Effect.acquireRelease(
-    Effect.promise(() => startSimulator({ duplicates: "accept", ...wish })),
+    Effect.promise(() => startSimulator(wish)),
     (running) => Effect.promise(() => running.stop().then(() => rm(running.dataDir, { recursive: true, force: true })))
   )
   const given = typeof overrides === "function" ? overrides(simulator) : overrides

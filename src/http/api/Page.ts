@@ -74,8 +74,9 @@ export const cursorOf = ({ createdAt, id }: { readonly createdAt: number; readon
 export const orderedCursorOf = ({ at, id }: { readonly at: number; readonly id: string }, order: string): string =>
   order === "created" ? encoded([at, id]) : encoded([at, id, order])
 
-const encoded = (place: ReadonlyArray<unknown>): string => Buffer.from(JSON.stringify(place)).toString("base64url")
-const textOf = (cursor: string): string => Buffer.from(cursor, "base64url").toString("utf8")
+/** A cursor's text for a place, and the JSON in one. */
+export const encoded = (place: ReadonlyArray<unknown>): string => Buffer.from(JSON.stringify(place)).toString("base64url")
+export const textOf = (cursor: string): string => Buffer.from(cursor, "base64url").toString("utf8")
 
 /** None for a cursor that this gateway did not make. */
 export const readCursor = (cursor: string) => Option.map(decodeCursor(textOf(cursor)), ([createdAt, id]) => ({ createdAt, id }))

@@ -9,7 +9,7 @@ import { StatementType } from "../../domain/Statement.ts"
 import { entryView } from "../../services/FloatStatement.ts"
 import type { FloatBalance, StatementPage, StatementPosition, StatementRange } from "../../services/ports/FloatEntries.ts"
 import { NEEDS_NOTHING, NEXT_PAGE, operation } from "./Operation.ts"
-import { CURSOR_RULE, DEFAULT_PAGE, MomentText, momentOf, pageQuery } from "./Page.ts"
+import { CURSOR_RULE, DEFAULT_PAGE, encoded, MomentText, momentOf, pageQuery, textOf } from "./Page.ts"
 import { Enveloped, Metadata, Timestamp } from "./Wire.ts"
 
 /** An amount with its sign. */
@@ -100,13 +100,11 @@ const Cursor = Schema.fromJsonString(Schema.Tuple([Currency, Whole, Reference, W
 const decodeCursor = Schema.decodeUnknownOption(Cursor)
 
 const cursorOf = (currency: Currency, { at, balance, recent, reference, revision }: StatementPosition): string =>
-  Buffer.from(
-    JSON.stringify([currency, at, reference, Number(revision), Number(balance.available), Number(balance.reserved), recent])
-  ).toString("base64url")
+  encoded([currency, at, reference, Number(revision), Number(balance.available), Number(balance.reserved), recent])
 
 /** Null for a cursor that this statement did not give. */
 const placeOf = ({ currency, cursor }: StatementQuery): StatementPosition | null => {
-  const read = decodeCursor(Buffer.from(cursor ?? "", "base64url").toString("utf8"))
+  const read = decodeCursor(textOf(cursor ?? ""))
   if (Option.isNone(read)) return null
   const [of, at, reference, revision, available, reserved, recent] = read.value
   const balance = { available: BigInt(available), reserved: BigInt(reserved) }

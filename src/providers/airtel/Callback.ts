@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from "node:crypto"
 import { Option, Redacted } from "effect"
 import type { Callbacks } from "../../services/ports/Provider.ts"
-import { bodyDecoder, hintReader, memberText } from "../CallbackVerification.ts"
+import { memberText, shapedHints } from "../CallbackVerification.ts"
 import { standingOf } from "./Translate.ts"
 import { CallbackBody } from "./Wire.ts"
 
@@ -11,17 +11,14 @@ import { CallbackBody } from "./Wire.ts"
  */
 export const airtelCallbacks = (keys: ReadonlyArray<Redacted.Redacted>): Callbacks => ({
   verify: ({ body }) =>
-    Option.map(decode(body), () => {
-      const { says, ...hint } = hintOf(body)
+    Option.map(hintOf(body), ({ says, ...hint }) => {
       const isBelieved = keys.length === 0 || keys.some((key) => isGenuine(Buffer.from(body).toString("utf8"), key))
       return says === undefined || !isBelieved ? hint : { ...hint, says }
     })
 })
 
-const decode = bodyDecoder(CallbackBody)
-
 // Our reference is not in it; the id is, which every record is known by once it was answered.
-const hintOf = hintReader(CallbackBody, ({ transaction: { id, status_code } }) => ({
+const hintOf = shapedHints(CallbackBody, ({ transaction: { id, status_code } }) => ({
   reference: null,
   id,
   says: standingOf(status_code)

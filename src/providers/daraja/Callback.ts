@@ -29,14 +29,13 @@ export const darajaCallbacks = (account: Account): Callbacks => {
     for (const place of placesOf(account, bill)) if (yield* addresses.owned("bill", place, TransID)) return
     yield* Effect.logError("more payments name a charge at M-Pesa than are kept: those after them are seen in its statement only")
   })
-  const purposeOf = ({ path }: RawCallback) => addresses.purposeOf(path) ?? Option.none()
   return {
     verify: (callback) =>
-      Option.flatMap(purposeOf(callback), ({ id, kind }) =>
+      Option.flatMap(addresses.purposeOf(callback.path), ({ id, kind }) =>
         kind === "confirm" ? Option.as(confirmed(callback.body), answer) : hintOf(kind, id, callback.body)
       ),
     keep: (callback) =>
-      Option.match(purposeOf(callback), {
+      Option.match(addresses.purposeOf(callback.path), {
         onNone: () => Effect.void,
         onSome: ({ id, kind }) =>
           kind === "confirm"

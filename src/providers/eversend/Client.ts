@@ -10,17 +10,12 @@ export interface EversendSettings {
   readonly baseUrl: string
   readonly clientId: string
   readonly clientSecret: Redacted.Redacted
-  /** Without it no callback can be distinguished from a forged one, and all are refused. */
-  readonly webhookSecret: Redacted.Redacted | null
+  /** Of its callbacks. */
+  readonly webhookSecret: Redacted.Redacted
   /** The domain that the account registered, where Eversend asks for it. */
   readonly origin: string | null
   /** For one call, its token included. */
   readonly timeoutMs: number
-}
-
-/** An account whose callbacks can be distinguished from forged ones: one that is configured always can. */
-export interface EversendAccount extends EversendSettings {
-  readonly webhookSecret: Redacted.Redacted
 }
 
 /** How long a token is used: Eversend does not say how long it lives, and integrations that were seen work keep it this long. */

@@ -2,10 +2,10 @@ import { Redacted } from "effect"
 import { httpUrl, secret, text } from "../../ConfigRules.ts"
 import { knownProvider, whole } from "../ProviderModule.ts"
 import { eversend } from "./Adapter.ts"
-import type { EversendAccount } from "./Client.ts"
+import type { EversendSettings } from "./Client.ts"
 
 /** `EVERSEND_BASE_URL`, `EVERSEND_ORIGIN`, and for each mode `CLIENT_ID`, `CLIENT_SECRET`, `WEBHOOK_SECRET`. */
-export const eversendProvider = knownProvider<EversendAccount>({
+export const eversendProvider = knownProvider<EversendSettings>({
   name: "eversend",
   credentials: ["CLIENT_ID", "CLIENT_SECRET", "WEBHOOK_SECRET"],
   // No number is documented: ours.

@@ -12,7 +12,6 @@ import {
   type Call,
   checkReference,
   decodeBody,
-  earlierWith,
   failingAtOnce,
   newId,
   refuse,
@@ -64,8 +63,6 @@ export const createCollection = Effect.fnUntraced(function* (call: Call) {
   const invalidCode = refuse(400, "Invalid OTP")
   const code = otp === undefined ? undefined : readCode(call.context.account.note(codeKey(call, otp.pinId)))
   if (otp !== undefined && !isRightCode(code, otp.pin, request.phone, call.now)) return yield* invalidCode
-  const earlier = yield* earlierWith(call, "collection", request.transactionRef)
-  if (earlier !== undefined) return success(created(call, earlier))
 
   const ending = endingOf(request.phone)
   const failing = failingAtOnce("collection", ending)

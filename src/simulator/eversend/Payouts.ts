@@ -9,7 +9,6 @@ import {
   type Call,
   checkReference,
   decodeBody,
-  earlierWith,
   failingAtOnce,
   newId,
   refuse,
@@ -29,9 +28,6 @@ export const createPayout = Effect.fnUntraced(function* (call: Call) {
   const quoted = Option.getOrUndefined(readQuotationToken(call, request.token))
   if (quoted === undefined) return yield* refuse(400)
   const recipient = yield* recipientOf(request, quoted)
-
-  const earlier = yield* earlierWith(call, "payout", request.transactionRef)
-  if (earlier !== undefined) return success(createdPayout(earlier))
 
   const ending = endingOf(recipient)
   const { amount, currency, destinationAmount, destinationCurrency, fee } = quoted

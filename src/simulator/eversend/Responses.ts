@@ -2,7 +2,7 @@ import { Effect, type Redacted } from "effect"
 import type { Currency } from "../../domain/Currency.ts"
 import { json as exactJson, RawJson } from "../../domain/Json.ts"
 import { toDecimal } from "../../domain/Money.ts"
-import { byReference, type Merchant, type MerchantCall, newDigits } from "../Call.ts"
+import { type Merchant, type MerchantCall, newDigits } from "../Call.ts"
 import { type Ending, type Gate, playOf } from "../Endings.ts"
 import type { SimulatedTransaction } from "../Facts.ts"
 import { bodyOr, type ErrorResponses, rawBody, response, Stop } from "../Responses.ts"
@@ -11,8 +11,6 @@ import type { SimulatedResponse } from "../SimulatedProvider.ts"
 export interface EversendAccount extends Merchant {
   readonly clientSecret: Redacted.Redacted
   readonly webhookSecret: Redacted.Redacted
-  /** The treatment of a transactionRef that was seen before: Eversend does not document it. */
-  readonly duplicates: "refuse" | "original" | "accept"
 }
 
 export type Call = MerchantCall<EversendAccount>
@@ -83,17 +81,6 @@ const REFERENCE = /^[A-Za-z0-9_-]{1,64}$/
 
 export const checkReference = (reference: string | undefined): Effect.Effect<void, Stop> =>
   reference === undefined || REFERENCE.test(reference) ? Effect.void : Effect.fail(refuse(400))
-
-/** The earlier transaction with this reference, where a second use of it does not make another one. */
-export const earlierWith = (
-  call: Call,
-  kind: SimulatedTransaction["kind"],
-  reference: string | undefined
-): Effect.Effect<SimulatedTransaction | undefined, Stop> => {
-  const { duplicates } = call.merchant
-  const [earlier] = reference === undefined || duplicates === "accept" ? [] : byReference(call, kind, reference)
-  return earlier !== undefined && duplicates === "refuse" ? Effect.fail(refuse(400)) : Effect.succeed(earlier)
-}
 
 /** A quotation's token is spent once, also by two at the same time and after a restart. */
 export const spendToken = ({ context, provider }: Call, purpose: "quotation" | "exchange", once: string) => {

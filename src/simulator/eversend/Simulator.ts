@@ -23,8 +23,7 @@ export const simulatedEversend = knownSimulator({
     origin: null
   }),
   accountName: ({ clientId }) => clientId,
-  // A second execution of one reference is accepted, so that sending anything twice would show.
-  simulator: (accounts) => eversendSimulator(accounts.map((account) => ({ ...account, duplicates: "accept" })))
+  simulator: (accounts) => eversendSimulator(accounts)
 })
 
 const TOKEN_LINE = "GET /auth/token"
@@ -53,7 +52,7 @@ const routes: WireEndpoints<Call> = {
   "GET /transactions/*": { operation: "transactions", endpoint: transactionById }
 }
 
-/** Eversend as its wire shows it (README.md of the provider). */
+/** Eversend as its wire shows it (README.md of the provider). A second use of one reference is accepted, so that sending anything twice would show. */
 export const eversendSimulator = (accounts: ReadonlyArray<EversendAccount>) =>
   simulatedWire<EversendAccount>({
     name: "eversend",

@@ -50,7 +50,7 @@ const dying =
 
 /** A process that dies between the provider's answer to the code and its commit, and the next one. */
 const crashed = Effect.gen(function* () {
-  const simulator = yield* Effect.promise(() => bench.start({ delayMs: 0, duplicates: "accept" }))
+  const simulator = yield* Effect.promise(() => bench.start({ delayMs: 0 }))
   const url = yield* givenDatabase
   const died = yield* Deferred.make<void>()
   const first = yield* Scope.make()

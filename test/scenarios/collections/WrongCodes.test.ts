@@ -27,7 +27,7 @@ class OverLine extends Context.Service<OverLine, Parts>()("test/OverLine") {
       OverLine,
       Effect.gen(function* () {
         const simulator = yield* Effect.acquireRelease(
-          Effect.promise(() => startSimulator({ duplicates: "accept", delayMs })),
+          Effect.promise(() => startSimulator({ delayMs })),
           (running) => Effect.promise(() => running.stop().then(() => rm(running.dataDir, { recursive: true, force: true })))
         )
         const line = yield* openHostileLine(simulator.eversendBaseUrl)

@@ -97,7 +97,7 @@ describe("a process killed during an exchange and started again", () => {
 
   it.effect.each(crashes)("$at: nothing lost, nothing twice", ({ at, executed, float, status }) =>
     Effect.gen(function* () {
-      const simulator = yield* Effect.promise(() => bench.start({ delayMs: 0, duplicates: "accept" }))
+      const simulator = yield* Effect.promise(() => bench.start({ delayMs: 0 }))
       const url = yield* givenDatabase
       const died = yield* Deferred.make<string>()
       const first = yield* Scope.make()

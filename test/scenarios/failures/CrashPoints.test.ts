@@ -99,7 +99,7 @@ describe("a process killed between any two commits and started again", () => {
       `${name}: loses nothing and does nothing twice`,
       () =>
         Effect.gen(function* () {
-          const simulator = yield* Effect.promise(() => bench.start({ delayMs: 0, duplicates: "accept" }))
+          const simulator = yield* Effect.promise(() => bench.start({ delayMs: 0 }))
           const url = yield* givenDatabase
           const edges: Array<string> = []
           for (let at = 0; at < EDGES_AT_MOST; at++) {

@@ -22,7 +22,6 @@ export const newDataDir = () => mkdtempSync(join(databaseFolder(), "simulator-")
 interface Wish {
   readonly dataDir?: string
   readonly delayMs?: number
-  readonly duplicates?: "refuse" | "original" | "accept"
   /** Other providers that the same simulator plays. */
   readonly beside?: ReadonlyArray<SimulatedProvider>
 }
@@ -31,12 +30,11 @@ class Simulator extends Context.Service<Simulator, SimulatorServer>()("test/Simu
 
 /** A running simulator, and a client that knows Eversend's wire. */
 export const startSimulator = async (wish: Wish = {}) => {
-  const { beside = [], dataDir = newDataDir(), delayMs = 20, duplicates = "accept" } = wish
+  const { beside = [], dataDir = newDataDir(), delayMs = 20 } = wish
   const account = (clientId: string, secret: string) => ({
     clientId,
     clientSecret: Redacted.make(secret),
-    webhookSecret: Redacted.make(WEBHOOK_SECRET),
-    duplicates
+    webhookSecret: Redacted.make(WEBHOOK_SECRET)
   })
   const runtime = ManagedRuntime.make(
     Layer.effect(
