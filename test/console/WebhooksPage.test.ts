@@ -24,6 +24,7 @@ layer(stack, { excludeTestServices: true })("the page of a tenant's webhooks", (
       const [{ id }] = JSON.parse(listed).data.items
 
       const person = yield* consoleSocket(gateway).enter("webhooks-page", "support")
+      expect((yield* person.read("/")).text).toMatch(/<a href="\/webhooks">Parked webhooks: \d+<\/a>/)
       const page = `/webhooks?app=${tenant.appId}&mode=live`
       const all = (yield* person.read(page)).text
       for (const name of ["default", "erp"]) expect(all).toContain(`Endpoint ${name} of ${tenant.appId}, live`)

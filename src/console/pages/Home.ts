@@ -131,7 +131,7 @@ const ways: ReadonlyArray<readonly [RegExp, string]> = [
   [/^callbacks refused/, "/callbacks"],
   [/^callbacks that matched nothing/, "/callbacks?status=parked"],
   [/^callbacks/, "/callbacks?status=due"],
-  [/^webhook/, "/webhooks"],
+  [/^webhook|^parked webhooks/, "/webhooks"],
   [/^a tenant owes/, `#${idOf(OWING)}`],
   [/audit log/, "/audit"]
 ]

@@ -119,7 +119,6 @@ const columnsOf = (mayAct: boolean) => [
   "State",
   "Open for",
   "Last asked",
-  "Asked until",
   "Acknowledged",
   "Last answer"
 ]
@@ -135,10 +134,11 @@ const rowOf = (visit: Visit, row: UnsettledTransaction): ReadonlyArray<Component
   `${row.kind}, ${row.mode}`,
   row.provider,
   money(row.amount, row.amountCurrency),
-  row.state === "review" ? link(`/reviews/${row.reference}`, badge("review", tones.review)) : badge(row.state, tones[row.state]),
+  row.state === "review"
+    ? [link(`/reviews/${row.reference}`, badge("review", tones.review)), " waits for a person"]
+    : [badge(row.state, tones[row.state]), " asked until ", minute(row.askedUntil)],
   elapsed(visit.at, row.createdAt) ?? "",
   `${elapsed(visit.at, row.heardAt)} ago`,
-  row.state === "review" ? "waits for a person" : minute(row.askedUntil),
   row.acknowledgedUntil !== null && row.acknowledgedUntil > visit.at ? ["until ", minute(row.acknowledgedUntil)] : "not yet",
   said(noteText(row.note))
 ]
