@@ -4,6 +4,7 @@ import type { Instant } from "../domain/Instant.ts"
 import { badge, code, table, time } from "./Elements.ts"
 
 const phaseColumns = {
+  pace: "Our pace",
   wait: "Waited for a connection",
   dns: "DNS",
   connect: "TCP",

@@ -1,9 +1,9 @@
 /**
- * The phases of a call to a provider. `wait`: until a connection was there and the request was written to it; of one that was opened for it `dns`,
+ * The phases of a call to a provider. `pace`: the wait for its account's turn. `wait`: until a connection was there and the request was written to it; of one that was opened for it `dns`,
  * `connect` and `tls` are parts. Then `first_byte`, the request's way and the provider's own time, and `body`. These words are in histories and in
  * the log: none is changed, and a new one is added.
  */
-export const callPhases = ["wait", "dns", "connect", "tls", "first_byte", "body"] as const
+export const callPhases = ["pace", "wait", "dns", "connect", "tls", "first_byte", "body"] as const
 export type CallPhase = (typeof callPhases)[number]
 
 /** One HTTP call to a provider, and where its time went: milliseconds with a tenth. */

@@ -69,15 +69,13 @@ export const phaseAttributes = ({ bodyMs, connectionWaitMs, firstByteMs, opened,
   ...(requestId === null ? {} : { "gateway.provider_request_id": requestId })
 })
 
-/** The same for a line of the history, where it stands beside the call's end. */
-export const phasesOf = ({
-  bodyMs,
-  connectionWaitMs,
-  firstByteMs,
-  opened,
-  tookMs
-}: CallPhases["ended"]): Pick<CallTime, "tookMs" | "phases"> => {
+/** The same for a line of the history, where it stands beside the call's end, with the wait for the account's pace before it. */
+export const phasesOf = (
+  { bodyMs, connectionWaitMs, firstByteMs, opened, tookMs }: CallPhases["ended"],
+  paceMs: number
+): Pick<CallTime, "tookMs" | "phases"> => {
   const timed = {
+    pace: paceMs > 0 ? paceMs : null,
     wait: connectionWaitMs,
     dns: opened?.dnsMs ?? null,
     connect: opened?.connectMs ?? null,
@@ -91,7 +89,7 @@ export const phasesOf = ({
       return ms === null ? [] : [[phase, tenths(ms)] as const]
     })
   )
-  return { tookMs: tenths(tookMs), phases }
+  return { tookMs: tenths(paceMs + tookMs), phases }
 }
 
 const tenths = (ms: number): number => Math.round(ms * 10) / 10

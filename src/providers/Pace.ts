@@ -199,7 +199,7 @@ export const paced = (
       const closedFor = (closedUntil.get(part) ?? 0) - (yield* Clock.currentTimeMillis)
       if (closedFor > 0) return yield* turnAway(closedFor)
     }
-    const response = yield* transport.call({ ...one, timeoutMs: one.timeoutMs - waitMs })
+    const response = yield* transport.call({ ...one, timeoutMs: one.timeoutMs - waitMs, paceMs: waitMs })
     const leftAlone = askedToWait(response, yield* Clock.currentTimeMillis)
     if (leftAlone !== undefined) {
       yield* close(part, leftAlone)

@@ -19,6 +19,8 @@ export interface ProviderCall {
   readonly body: string | null
   /** For the whole call, waiting for a connection included. */
   readonly timeoutMs: number
+  /** How long it has waited for the pace of its account: no part of its time limit. */
+  readonly paceMs?: number
   /** The part of the account that it is for, where the provider counts each for itself; absent where the account is one. */
   readonly account?: string
   /** Asked at last, when every wait before it is over: why the call must not leave, and is `NotSent`; null where it may. */
@@ -78,7 +80,12 @@ export const openTransport = Effect.fn("openTransport")(function* (
     const response = yield* once({ agent, timer, isTooLate, phases }, call)
     const { ended } = phases
     yield* annotateTraced(() => ({ ...phaseAttributes(ended), ...answerAttributes(response) }))
-    yield* noteCallTime(() => ({ provider, operation: call.operation, end: endOf(response), ...phasesOf(ended) }))
+    yield* noteCallTime(() => ({
+      provider,
+      operation: call.operation,
+      end: endOf(response),
+      ...phasesOf(ended, call.paceMs ?? 0)
+    }))
     return response
   })
   return {

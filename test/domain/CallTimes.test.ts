@@ -8,9 +8,15 @@ const quotation: CallTime = {
   tookMs: 19.4,
   phases: { wait: 2.5, dns: 0.4, connect: 0.7, tls: 1.3, first_byte: 16.6, body: 0 }
 }
-const payout: CallTime = { provider: "eversend", operation: "payout", end: "timeout", tookMs: 15001.6, phases: { wait: 0.5 } }
+const payout: CallTime = {
+  provider: "eversend",
+  operation: "payout",
+  end: "timeout",
+  tookMs: 15001.6,
+  phases: { pace: 350, wait: 0.5 }
+}
 const both =
-  "eversend quotation 200 in 19.4 (wait 2.5 dns 0.4 connect 0.7 tls 1.3 first_byte 16.6 body 0), eversend payout timeout in 15001.6 (wait 0.5)"
+  "eversend quotation 200 in 19.4 (wait 2.5 dns 0.4 connect 0.7 tls 1.3 first_byte 16.6 body 0), eversend payout timeout in 15001.6 (pace 350 wait 0.5)"
 
 describe("where the time of calls went", () => {
   it("is one text that says it in the order of the phases, and is read as what it was", () => {
@@ -25,7 +31,7 @@ describe("where the time of calls went", () => {
     expect(noteAndCalls(stored)).toStrictEqual({ note, calls: [quotation, payout] })
     expect([noteWithCalls(note, []), noteWithCalls("", [payout])]).toStrictEqual([
       note,
-      "calls: eversend payout timeout in 15001.6 (wait 0.5)"
+      "calls: eversend payout timeout in 15001.6 (pace 350 wait 0.5)"
     ])
     expect(noteAndCalls(note)).toStrictEqual({ note, calls: [] })
   })

@@ -78,7 +78,7 @@ it.live("a line of the history gets the same of each call that was made for it",
     yield* Effect.forEach(
       [
         { url: `${baseUrl}/payouts` },
-        { url: `${baseUrl}/payouts`, timeoutMs: 200 },
+        { url: `${baseUrl}/payouts`, timeoutMs: 200, paceMs: 350 },
         { url: "http://127.0.0.1:1/", timeoutMs: 200 }
       ],
       (one) => call({ ...base, ...one })
@@ -87,14 +87,15 @@ it.live("a line of the history gets the same of each call that was made for it",
       trail.map(({ end, operation, phases, provider }) => [provider, operation, end, Object.keys(phases).join(" ")])
     ).toEqual([
       ["eversend", "payout", "503", expect.stringMatching(/^wait (dns )?connect first_byte body$/)],
-      ["eversend", "payout", "timeout", expect.stringMatching(/^wait( (dns )?connect)?$/)],
+      ["eversend", "payout", "timeout", expect.stringMatching(/^pace wait( (dns )?connect)?$/)],
       ["eversend", "payout", "not_sent", expect.stringMatching(/^wait/)]
     ])
     const [answered, late] = trail
     const sum = (answered?.phases.wait ?? 0) + (answered?.phases.first_byte ?? 0) + (answered?.phases.body ?? 0)
     // Each is rounded to a tenth of a millisecond.
     expect(Math.abs(sum - (answered?.tookMs ?? 0))).toBeLessThanOrEqual(0.3)
-    expect(late?.tookMs).toBeGreaterThanOrEqual(199)
+    expect(late?.phases.pace).toBe(350)
+    expect(late?.tookMs).toBeGreaterThanOrEqual(549)
   }).pipe(Effect.scoped)
 )
 
