@@ -257,7 +257,7 @@ export const heldAgainst = (sql: SqlClient.SqlClient, sought: SoughtRecords): Re
     return [sql`AND receipt_identity(well_formed(record) ->> 'providerReceipt') = ${sought.identity}`]
   if (sought._tag === "value")
     return [
-      sql`AND EXISTS (SELECT FROM json_each_text((well_formed(record) ->> 'metadata')::json) m WHERE m.value = ${sought.value})`
+      sql`AND EXISTS (SELECT 1 FROM json_each_text((well_formed(record) ->> 'metadata')::json) m WHERE m.value = ${sought.value})`
     ]
   const members = sought._tag === "metadata" ? sought.members : []
   return members.map(({ key, value }) => sql`AND (well_formed(record) ->> 'metadata')::json ->> ${key} = ${value}`)
