@@ -21,9 +21,9 @@ const providerBugs: ReadonlyArray<Bug> = [
     edits: [
       {
         file: "src/services/settlement/OutcomePoller.ts",
-        text: "        const answer = poll.value\n",
+        text: "      const answer = poll.value\n",
         instead:
-          '        const answer: Answer =\n          actor === "callback"\n            ? { _tag: "Succeeded", providerReference: null, amount: null, currency: null, fee: null, note: "" }\n            : poll.value\n'
+          '      const answer: Answer =\n        actor === "callback"\n          ? { _tag: "Succeeded", providerReference: null, amount: null, currency: null, fee: null, note: "" }\n          : poll.value\n'
       }
     ]
   },
@@ -99,8 +99,8 @@ const clientBugs: ReadonlyArray<Bug> = [
     edits: [
       {
         file: "src/services/settlement/Settlement.ts",
-        text: "          event,\n          nextPollAt",
-        instead: "          event: null,\n          nextPollAt"
+        text: "        event,\n        nextPollAt",
+        instead: "        event: null,\n        nextPollAt"
       }
     ]
   },

@@ -87,6 +87,6 @@ export const holderBugs: ReadonlyArray<Bug> = [
     name: "count the questions of payouts that were made",
     breaks: "whoever pays many is never short of questions",
     test: "test/services/payouts/PayoutPricing.test.ts",
-    edits: [{ file: "src/services/payouts/Payouts.ts", text: "              yield* offer.opened\n", instead: "" }]
+    edits: [{ file: "src/services/payouts/Payouts.ts", text: "            yield* offer.opened\n", instead: "" }]
   }
 ]

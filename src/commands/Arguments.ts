@@ -1,5 +1,5 @@
 import { Effect, Option, Schema, SchemaGetter } from "effect"
-import { Argument, Flag } from "effect/cli"
+import { Argument, Command, Flag } from "effect/cli"
 import { providerNames } from "../App.ts"
 import { Currency } from "../domain/Currency.ts"
 import { AppId, Mode } from "../domain/Ids.ts"
@@ -12,26 +12,58 @@ const LARGEST_REVISION = 2n ** 63n - 1n
 
 // Arguments and flags that several commands take. A value that does not fit is wrong usage: exit code 2, before anything is read.
 
+/** Says what a command does, and shows examples of it: each a command line, and what it is for. */
+export const help =
+  (description: string, ...examples: ReadonlyArray<readonly [command: string, description: string]>) =>
+  <Name extends string, Input, Context, E, R>(command: Command.Command<Name, Input, Context, E, R>) =>
+    command.pipe(
+      Command.withDescription(description),
+      Command.withExamples(examples.map(([command, description]) => ({ command, description })))
+    )
+
+export const choice = <const Choices extends ReadonlyArray<string>>(name: string, choices: Choices, description: string) =>
+  Flag.Literals(name, choices).pipe(Flag.withDescription(description))
+
+export const flag = <A>(name: string, schema: Schema.Codec<A, string>, description: string) =>
+  Flag.String(name).pipe(Flag.withSchema(schema), Flag.withDescription(description))
+
+/** A text that is not empty and has a bounded length. */
+export const Words = (maximum: number) => Schema.Trim.check(Schema.isNonEmpty(), Schema.isMaxLength(maximum))
+
+/** A whole number from one on, as text. */
+export const WholeNumber = (maximum: number) =>
+  Schema.FiniteFromString.check(Schema.isInt(), Schema.isBetween({ minimum: 1, maximum }))
+
+export const words = (name: string, maximum: number, description: string) => flag(name, Words(maximum), description)
+
+export const reason = words("reason", 500, "why, for the audit log")
+
+export const isGiven = (name: string, description: string) =>
+  Flag.Boolean(name).pipe(Flag.withDefault(false), Flag.withDescription(description))
+
+/** Null where the flag is not there. */
+export const only = <A>(flag: Flag.Flag<A>, description: string) =>
+  flag.pipe(Flag.optional, Flag.withDescription(description), Flag.map(Option.getOrNull))
+
 export const appId = Argument.String("APP_ID").pipe(
   Argument.withSchema(AppId),
   Argument.withDescription("the tenant: 1 to 40 characters of a-z, 0-9, _ and -")
 )
 
-export const mode = Flag.Literals("mode", Mode.literals).pipe(Flag.withDescription("live or test"))
+export const mode = choice("mode", Mode.literals, "live or test")
 
 /** A name for the examples in the help texts. */
 export const exampleProvider = providerNames[0] ?? "PROVIDER"
 
 export const providerName = Argument.String("PROVIDER").pipe(Argument.withDescription("a name that `provider list` prints"))
 
-/** Of a transaction. */
 export const reference = Argument.String("REFERENCE").pipe(Argument.withDescription("the transaction's reference"))
 
 export const currencyArgument = Argument.Literals("CURRENCY", Currency.literals).pipe(
   Argument.withDescription(`the currency: ${Currency.literals.join(", ")}`)
 )
 
-export const currency = Flag.Literals("currency", Currency.literals).pipe(Flag.withDescription("the currency"))
+export const currency = choice("currency", Currency.literals, "the currency")
 
 /** A whole number of minor units, more than zero. */
 export const Amount = Schema.BigIntFromString.pipe(
@@ -50,10 +82,7 @@ export const Revision = Schema.BigIntFromString.pipe(
   Schema.check(Schema.isBetweenBigInt({ minimum: 1n, maximum: LARGEST_REVISION }))
 )
 
-export const amountMinor = Flag.String("amount-minor").pipe(
-  Flag.withSchema(Amount),
-  Flag.withDescription("a whole number of the currency's smallest unit, more than zero")
-)
+export const amountMinor = flag("amount-minor", Amount, "a whole number of the currency's smallest unit, more than zero")
 
 /** A moment of UTC, as it is printed: 2026-01-31T12:00:00.000Z. */
 export const MomentText = Schema.String.check(
@@ -61,15 +90,10 @@ export const MomentText = Schema.String.check(
 )
 
 export const moment = (name: string, description: string) =>
-  Flag.String(name).pipe(
-    Flag.withSchema(MomentText),
+  flag(name, MomentText, description).pipe(
     Flag.optional,
-    Flag.withDescription(description),
     Flag.map((text): Instant | null => Option.getOrNull(Option.flatMap(text, instantOf)))
   )
-
-/** A text that is not empty and has a bounded length. */
-export const Words = (maximum: number) => Schema.Trim.check(Schema.isNonEmpty(), Schema.isMaxLength(maximum))
 
 /** Words with commas between them and no word twice; `none` is an empty list. */
 export const CommaList = <S extends Schema.Codec<string>>(word: S) =>
@@ -88,7 +112,5 @@ const isDistinct = Schema.makeFilter((words: ReadonlyArray<string>) => new Set(w
 export const requireKnownProviders = Effect.fnUntraced(function* (names: ReadonlyArray<string>) {
   const unknown = names.find((name) => !providerNames.includes(name))
   if (unknown !== undefined)
-    return yield* new CommandRefusal({
-      message: `there is no provider ${unknown}: the providers are ${providerNames.join(", ")}`
-    })
+    return yield* new CommandRefusal(`there is no provider ${unknown}: the providers are ${providerNames.join(", ")}`)
 })

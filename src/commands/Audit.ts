@@ -4,14 +4,13 @@ import { AppId, Mode } from "../domain/Ids.ts"
 import { iso } from "../domain/Instant.ts"
 import { AuditLog } from "../services/ports/AuditLog.ts"
 import { TenantChanges } from "../services/ports/TenantChanges.ts"
+import { choice, flag, help, WholeNumber } from "./Arguments.ts"
 import { CommandRefusal, WrongUsage } from "./CommandRefusal.ts"
 import { operatorPorts } from "./Installation.ts"
 import { printResult } from "./Output.ts"
 
 const ROWS_LISTED = 100
 const MOST_ROWS = 10_000
-
-const Limit = Schema.FiniteFromString.check(Schema.isInt(), Schema.isBetween({ minimum: 1, maximum: MOST_ROWS }))
 
 /** A head as the gateway's log shows it: the row's number and its hash. Metrics hold the first twelve digits of it, as a number. */
 const Head = Schema.String.check(Schema.isPattern(/^[1-9]\d{0,17}:[0-9a-f]{12,64}$/)).pipe(
@@ -29,22 +28,17 @@ const Head = Schema.String.check(Schema.isPattern(/^[1-9]\d{0,17}:[0-9a-f]{12,64
 const list = Command.make(
   "list",
   {
-    app: Flag.String("app").pipe(
-      Flag.withSchema(AppId),
-      Flag.optional,
-      Flag.withDescription("what this tenant changed itself, with its own keys, instead of what operators changed")
+    app: flag("app", AppId, "what this tenant changed itself, with its own keys, instead of what operators changed").pipe(
+      Flag.optional
     ),
-    mode: Flag.Literals("mode", Mode.literals).pipe(Flag.optional, Flag.withDescription("with --app: of this mode only")),
-    limit: Flag.String("limit").pipe(
-      Flag.withSchema(Limit),
-      Flag.withDefault(ROWS_LISTED),
-      Flag.withDescription(`at most so many rows, ${ROWS_LISTED} if left out`)
+    mode: choice("mode", Mode.literals, "with --app: of this mode only").pipe(Flag.optional),
+    limit: flag("limit", WholeNumber(MOST_ROWS), `at most so many rows, ${ROWS_LISTED} if left out`).pipe(
+      Flag.withDefault(ROWS_LISTED)
     )
   },
   Effect.fn(function* ({ app, limit, mode }) {
     if (Option.isSome(app)) return yield* printResult(yield* ofTenant(app.value, Option.getOrNull(mode), limit))
-    if (Option.isSome(mode))
-      return yield* new WrongUsage({ message: "--mode is for the changes of one tenant: name it with --app" })
+    if (Option.isSome(mode)) return yield* new WrongUsage("--mode is for the changes of one tenant: name it with --app")
     const log = yield* AuditLog
     const rows = yield* log.list(limit)
     yield* printResult(
@@ -60,9 +54,9 @@ const list = Command.make(
     )
   }, Effect.provide(operatorPorts))
 ).pipe(
-  Command.withDescription("List what operators changed, or what one tenant changed itself; the newest first"),
-  Command.withExamples([
-    { command: "gateway audit list --app shop --mode live", description: "List what a tenant changed with its own keys" }
+  help("List what operators changed, or what one tenant changed itself; the newest first", [
+    "gateway audit list --app shop --mode live",
+    "List what a tenant changed with its own keys"
   ])
 )
 
@@ -82,13 +76,11 @@ const ofTenant = Effect.fnUntraced(function* (appId: AppId, mode: Mode | null, l
 const verify = Command.make(
   "verify",
   {
-    head: Flag.String("head").pipe(
-      Flag.withSchema(Head),
-      Flag.optional,
-      Flag.withDescription(
-        "N:HASH, a head that was seen outside the database: the log must still hold that row, and all before it"
-      )
-    )
+    head: flag(
+      "head",
+      Head,
+      "N:HASH, a head that was seen outside the database: the log must still hold that row, and all before it"
+    ).pipe(Flag.optional)
   },
   Effect.fn(function* ({ head: exported }) {
     const log = yield* AuditLog
@@ -108,18 +100,16 @@ const verify = Command.make(
         ? []
         : [`${access.length} rows that say who may do what are not as the audit log says: ${access[0]?.subject}`])
     ]
-    if (wrong.length > 0) return yield* new CommandRefusal({ message: wrong.join("; ") })
+    if (wrong.length > 0) return yield* new CommandRefusal(wrong.join("; "))
   }, Effect.provide(operatorPorts))
 ).pipe(
-  Command.withDescription(
-    "Recompute the keyed chain of the audit log, and replay it: operators, keys, tenants, limits, ceilings, denials, corridors and proposals have to be as it says. Exit 1 where a row was changed or is missing, where the exported head is not in it, or where they differ"
-  ),
-  Command.withExamples([{ command: "gateway audit verify", description: "Check the chain of the audit log; run it daily" }])
+  help(
+    "Recompute the keyed chain of the audit log, and replay it: operators, keys, tenants, limits, ceilings, denials, corridors and proposals have to be as it says. Exit 1 where a row was changed or is missing, where the exported head is not in it, or where they differ",
+    ["gateway audit verify", "Check the chain of the audit log; run it daily"]
+  )
 )
 
 export const audit = Command.make("audit").pipe(
-  Command.withDescription(
-    "The audit log: one row of a keyed chain for each change that an operator made; and what tenants changed themselves"
-  ),
+  help("The audit log: one row of a keyed chain for each change that an operator made; and what tenants changed themselves"),
   Command.withSubcommands([list, verify])
 )

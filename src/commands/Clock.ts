@@ -1,8 +1,8 @@
 import { Effect, Option } from "effect"
-import { Command, Flag } from "effect/cli"
+import { Command } from "effect/cli"
 import { type Instant, instantOf, iso } from "../domain/Instant.ts"
 import { ClockWatch, TYPED_WITHIN_MS } from "../services/ports/ClockWatch.ts"
-import { MomentText, Words } from "./Arguments.ts"
+import { flag, help, MomentText, words } from "./Arguments.ts"
 import { CommandRefusal } from "./CommandRefusal.ts"
 import { operatorPorts } from "./Installation.ts"
 import { auditEntry } from "./Operator.ts"
@@ -25,44 +25,41 @@ const view = Effect.map(
 const isoOrNull = (at: Instant | null): string | null => (at === null ? null : iso(at))
 
 const show = Command.make("show", {}, () => Effect.flatMap(view, printResult).pipe(Effect.provide(operatorPorts))).pipe(
-  Command.withDescription("Show the database's clock beside that of this machine, and why the first is in doubt where it is"),
-  Command.withExamples([{ command: "gateway clock show", description: "Compare both clocks with a third one" }])
+  help("Show the database's clock beside that of this machine, and why the first is in doubt where it is", [
+    "gateway clock show",
+    "Compare both clocks with a third one"
+  ])
 )
 
 const confirm = Command.make(
   "confirm",
   {
-    time: Flag.String("time").pipe(
-      Flag.withSchema(MomentText),
-      Flag.withDescription("the right time of UTC, read from a clock that is neither the database's nor this machine's")
-    ),
-    reason: Flag.String("reason").pipe(Flag.withSchema(Words(500)), Flag.withDescription("what had happened, for the audit log"))
+    time: flag("time", MomentText, "the right time of UTC, read from a clock that is neither the database's nor this machine's"),
+    reason: words("reason", 500, "what had happened, for the audit log")
   },
   Effect.fn(function* ({ reason, time }) {
     const { confirm, standing } = yield* ClockWatch
     const { database, doubt } = yield* standing
-    if (doubt === null) return yield* new CommandRefusal({ message: "the database's clock is not in doubt" })
+    if (doubt === null) return yield* new CommandRefusal("the database's clock is not in doubt")
     const offMs = Option.match(instantOf(time), { onNone: () => Number.NaN, onSome: (right) => database - right })
     const details = { doubt, database_time: iso(database), right_time: time, reason }
     const entry = yield* auditEntry("clock confirm", "database", details)
     if (Math.abs(offMs) <= TYPED_WITHIN_MS && (yield* confirm(database - offMs, entry))) return yield* printResult(yield* view)
-    return yield* new CommandRefusal({
-      message: `the database's clock shows ${iso(database)}, more than ${TYPED_WITHIN_MS / MS_PER_SECOND} s from ${time}: correct it first; nothing is removed meanwhile`
-    })
+    return yield* new CommandRefusal(
+      `the database's clock shows ${iso(database)}, more than ${TYPED_WITHIN_MS / MS_PER_SECOND} s from ${time}: correct it first; nothing is removed meanwhile`
+    )
   }, Effect.provide(operatorPorts))
 ).pipe(
-  Command.withDescription(
-    "End a doubt about the database's clock: old rows are removed again by what it shows. Refused where it is not the time that you give"
-  ),
-  Command.withExamples([
-    {
-      command: 'gateway clock confirm --time 2026-01-31T12:00:00Z --reason "the standby\'s clock was set right"',
-      description: "Confirm the clock after it was corrected"
-    }
-  ])
+  help(
+    "End a doubt about the database's clock: old rows are removed again by what it shows. Refused where it is not the time that you give",
+    [
+      'gateway clock confirm --time 2026-01-31T12:00:00Z --reason "the standby\'s clock was set right"',
+      "Confirm the clock after it was corrected"
+    ]
+  )
 )
 
 export const clock = Command.make("clock").pipe(
-  Command.withDescription("The database's clock, by which old rows are removed while nothing speaks against it"),
+  help("The database's clock, by which old rows are removed while nothing speaks against it"),
   Command.withSubcommands([show, confirm])
 )

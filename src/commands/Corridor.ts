@@ -6,7 +6,7 @@ import { Availability, type Corridor, type CorridorKey, CustomerAction } from ".
 import { Currency } from "../domain/Currency.ts"
 import { Corridors } from "../services/ports/Corridors.ts"
 import { ProviderSwitches, switchedOff } from "../services/ports/ProviderSwitches.ts"
-import { Amount, CommaList, Words } from "./Arguments.ts"
+import { Amount, CommaList, choice, flag, help, Words, words } from "./Arguments.ts"
 import { CommandRefusal, WrongUsage } from "./CommandRefusal.ts"
 import { CHANGED_MEANWHILE, corridorArguments, prefer, routedView, show } from "./CorridorRoutes.ts"
 import { operatorPorts } from "./Installation.ts"
@@ -23,65 +23,51 @@ const list = Command.make(
     const corridors = yield* Corridors
     yield* printResult((yield* corridors.list).map(routedView))
   }, Effect.provide(operatorPorts))
-).pipe(
-  Command.withDescription("List every corridor, active or not"),
-  Command.withExamples([{ command: "gateway corridor list", description: "List the corridors and who serves them" }])
-)
+).pipe(help("List every corridor, active or not", ["gateway corridor list", "List the corridors and who serves them"]))
 
 const amountFlag = (name: string, description: string) =>
-  Flag.String(name).pipe(
-    Flag.withSchema(Schema.Union([Schema.Literal("none"), Amount])),
-    Flag.withDescription(description),
-    Flag.optional
-  )
+  flag(name, Schema.Union([Schema.Literal("none"), Amount]), description).pipe(Flag.optional)
 
 const Network = Schema.String.check(Schema.isPattern(/^[A-Z0-9_]{1,20}$/, { expected: "a network's code in capitals" }))
 
-const switchFlag = (name: string, description: string) =>
-  Flag.Literals(name, ["true", "false"]).pipe(Flag.withDescription(description), Flag.optional)
+const switchFlag = (name: string, description: string) => choice(name, ["true", "false"], description).pipe(Flag.optional)
 
 const set = Command.make(
   "set",
   {
     ...corridorArguments,
     active: switchFlag("active", "whether the corridor is open; a closed one refuses everything"),
-    inactiveReason: Flag.String("inactive-reason").pipe(
-      Flag.withSchema(Words(200)),
-      Flag.withDescription("why it is closed, as tenants read it"),
-      Flag.optional
-    ),
+    inactiveReason: words("inactive-reason", 200, "why it is closed, as tenants read it").pipe(Flag.optional),
     minimum: amountFlag("minimum-minor", "the smallest amount in minor units, or none"),
     maximum: amountFlag("maximum-minor", "the largest amount in minor units, or none"),
-    customerAction: Flag.Literals("customer-action", CustomerAction.literals).pipe(
-      Flag.withDescription("what a payer has to do; redirect also sets --requires-redirect-url, any other takes it back"),
-      Flag.optional
-    ),
+    customerAction: choice(
+      "customer-action",
+      CustomerAction.literals,
+      "what a payer has to do; redirect also sets --requires-redirect-url, any other takes it back"
+    ).pipe(Flag.optional),
     requiresRedirectUrl: switchFlag("requires-redirect-url", "whether a collection has to say where the payer goes on"),
     requiresMsisdn: switchFlag("requires-msisdn", "whether a bank destination needs a number, too"),
     requiresName: switchFlag("requires-name", "whether a mobile-money destination needs its holder's name"),
-    networks: Flag.String("networks").pipe(
-      Flag.withSchema(CommaList(Network)),
-      Flag.withDescription("the codes of the networks that it reaches, such as MTN,AIRTEL, or none"),
+    networks: flag("networks", CommaList(Network), "the codes of the networks that it reaches, such as MTN,AIRTEL, or none").pipe(
       Flag.optional
     ),
-    destinationCurrencies: Flag.String("destination-currencies").pipe(
-      Flag.withSchema(CommaList(Currency).check(Schema.isMinLength(1))),
-      Flag.withDescription("what a recipient may get, such as UGX,KES"),
+    destinationCurrencies: flag(
+      "destination-currencies",
+      CommaList(Currency).check(Schema.isMinLength(1)),
+      "what a recipient may get, such as UGX,KES"
+    ).pipe(Flag.optional),
+    availability: choice("availability", Availability.literals, "how well it works; advice to tenants that refuses nothing").pipe(
       Flag.optional
     ),
-    availability: Flag.Literals("availability", Availability.literals).pipe(
-      Flag.withDescription("how well it works; advice to tenants that refuses nothing"),
-      Flag.optional
-    ),
-    provider: Flag.String("provider").pipe(
-      Flag.withSchema(CommaList(Words(40)).check(Schema.isMinLength(1))),
-      Flag.withDescription("who serves it: one name, or several in the order in which they are tried"),
-      Flag.optional
-    )
+    provider: flag(
+      "provider",
+      CommaList(Words(40)).check(Schema.isMinLength(1)),
+      "who serves it: one name, or several in the order in which they are tried"
+    ).pipe(Flag.optional)
   },
   Effect.fn(function* ({ country, currency, direction, method, ...changes }) {
     const details = auditDetails(changes)
-    if (Object.keys(details).length === 0) return yield* new WrongUsage({ message: NOTHING_TO_CHANGE })
+    if (Object.keys(details).length === 0) return yield* new WrongUsage(NOTHING_TO_CHANGE)
     const corridors = yield* Corridors
     const key: CorridorKey = { country, currency, direction, method }
     const found = yield* corridors.find(key)
@@ -89,39 +75,31 @@ const set = Command.make(
     const before = Option.getOrElse(found, () => newRow(key))
     // Later than the change before it, whatever a clock says.
     const next: Corridor = { ...before, ...applyChanges(before, changes), updatedAt: Math.max(now, before.updatedAt + 1) }
-    if (next.providers.length === 0)
-      return yield* new CommandRefusal({ message: "there is no such corridor yet: add it with --provider" })
+    if (next.providers.length === 0) return yield* new CommandRefusal("there is no such corridor yet: add it with --provider")
     const mistake = corridorMistake(next, before, providerNames)
-    if (mistake !== null) return yield* new CommandRefusal({ message: mistake })
+    if (mistake !== null) return yield* new CommandRefusal(mistake)
     if (next.active && Option.isSome(changes.inactiveReason)) {
-      return yield* new CommandRefusal({
-        message: "--inactive-reason is for a closed corridor: set --active false, or leave the reason out"
-      })
+      return yield* new CommandRefusal("--inactive-reason is for a closed corridor: set --active false, or leave the reason out")
     }
     if (next.customerAction === "redirect" && !next.requiresRedirectUrl) {
-      return yield* new CommandRefusal({ message: "customer action redirect needs --requires-redirect-url true" })
+      return yield* new CommandRefusal("customer action redirect needs --requires-redirect-url true")
     }
     const seen = Option.isNone(found) ? null : before.updatedAt
     if (!(yield* corridors.put(next, yield* auditEntry("corridor set", corridorName(key), details), seen)))
-      return yield* new CommandRefusal({ message: CHANGED_MEANWHILE })
+      return yield* new CommandRefusal(CHANGED_MEANWHILE)
     const { providers } = yield* Effect.scoped(settingsWithProviders)
     const doubtsOf = yield* corridorDoubts(providers, now, switchedOff(yield* (yield* ProviderSwitches).list))
     yield* printResult({ ...routedView(next), warnings: next.providers.flatMap((name) => doubtsOf(next, name)) })
   }, Effect.provide(operatorPorts))
 ).pipe(
-  Command.withDescription(
-    "Change a corridor, or add it; every node follows within a second. At least one option is needed, and a new corridor needs --provider. The warnings say which of its providers no payment would go to, by the settings here, and why"
-  ),
-  Command.withExamples([
-    {
-      command: 'gateway corridor set UG UGX payout momo --active false --inactive-reason "The network is down"',
-      description: "Close a corridor"
-    }
-  ])
+  help(
+    "Change a corridor, or add it; every node follows within a second. At least one option is needed, and a new corridor needs --provider. The warnings say which of its providers no payment would go to, by the settings here, and why",
+    ['gateway corridor set UG UGX payout momo --active false --inactive-reason "The network is down"', "Close a corridor"]
+  )
 )
 
 export const corridor = Command.make("corridor").pipe(
-  Command.withDescription("Corridors: which country, currency, direction and method go together"),
+  help("Corridors: which country, currency, direction and method go together"),
   Command.withSubcommands([list, show, set, prefer])
 )
 
@@ -169,7 +147,6 @@ const applyChanges = (before: Corridor, changes: Changes) => {
   }
 }
 
-/** The changes as the audit row has them. */
 const auditDetails = (changes: Changes): Readonly<Record<string, string>> =>
   Object.fromEntries(
     Object.entries<Option.Option<unknown>>({ ...changes }).flatMap(([name, wish]) =>

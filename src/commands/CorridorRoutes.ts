@@ -9,7 +9,7 @@ import { corridorView } from "../domain/View.ts"
 import { Corridors } from "../services/ports/Corridors.ts"
 import { type RouteCount, RouteCounts } from "../services/ports/RouteCounts.ts"
 import { RouteOrders } from "../services/ports/RouteOrders.ts"
-import { currencyArgument } from "./Arguments.ts"
+import { currencyArgument, help } from "./Arguments.ts"
 import { CommandRefusal } from "./CommandRefusal.ts"
 import { operatorPorts } from "./Installation.ts"
 import { auditEntry } from "./Operator.ts"
@@ -24,7 +24,6 @@ export const routedView = (row: Corridor) => ({
   preference: row.preference
 })
 
-/** The name of one corridor in a command line. */
 export const corridorArguments = {
   country: Argument.String("COUNTRY").pipe(Argument.withSchema(Country), Argument.withDescription("two letters, such as UG")),
   currency: currencyArgument,
@@ -48,24 +47,22 @@ export const prefer = Command.make(
     const corridors = yield* Corridors
     const row = yield* existing(yield* corridors.find(key), key)
     const obstacle = preference === "order" ? null : obstacleOf(row)
-    if (obstacle !== null) return yield* new CommandRefusal({ message: obstacle })
+    if (obstacle !== null) return yield* new CommandRefusal(obstacle)
     // Later than the change before it, whatever a clock says.
     const updatedAt = Math.max(yield* Clock.currentTimeMillis, row.updatedAt + 1)
     const next: Corridor = { ...row, preference, updatedAt }
     const entry = yield* auditEntry("corridor set", corridorName(key), { preference })
-    if (!(yield* corridors.put(next, entry, row.updatedAt))) return yield* new CommandRefusal({ message: CHANGED_MEANWHILE })
+    if (!(yield* corridors.put(next, entry, row.updatedAt))) return yield* new CommandRefusal(CHANGED_MEANWHILE)
     yield* (yield* RouteOrders).forget({ direction: row.direction, corridor: routeOf(row) })
     const alone = row.providers.length < 2 ? ["the corridor has one provider: there is none to prefer"] : []
     yield* printResult({ ...routedView(next), warnings: alone })
   }, Effect.provide(operatorPorts))
 ).pipe(
-  Command.withDescription(
-    "Say which provider of a corridor is tried first: the row's own order, success (the providers' own failures and refused connections of the last hour count, at least 30 payments, and 5 points change the order; an overtaken one is tried for one minute in 30, where it is not dearer) or price (each is asked, and the cheapest goes first). It only reorders them; every node follows within a second, and an order by success changes at most once in 31 minutes, unless one that came back fails again. Said again, it begins anew from the row's own order. All nodes have to run a release that has this command. By price a payout that was never sent goes on only to a provider that costs no more than the cheapest, which is held: most outages are then answered 503"
-  ),
-  Command.withExamples([
-    { command: "gateway corridor prefer UG UGX payout momo success", description: "Prefer the provider with the most success" },
-    { command: "gateway corridor prefer UG UGX payout momo order", description: "Try them as the row has them" }
-  ])
+  help(
+    "Say which provider of a corridor is tried first: the row's own order, success (the providers' own failures and refused connections of the last hour count, at least 30 payments, and 5 points change the order; an overtaken one is tried for one minute in 30, where it is not dearer) or price (each is asked, and the cheapest goes first). It only reorders them; every node follows within a second, and an order by success changes at most once in 31 minutes, unless one that came back fails again. Said again, it begins anew from the row's own order. All nodes have to run a release that has this command. By price a payout that was never sent goes on only to a provider that costs no more than the cheapest, which is held: most outages are then answered 503",
+    ["gateway corridor prefer UG UGX payout momo success", "Prefer the provider with the most success"],
+    ["gateway corridor prefer UG UGX payout momo order", "Try them as the row has them"]
+  )
 )
 
 export const CHANGED_MEANWHILE = "the corridor was changed meanwhile: look at it again"
@@ -89,12 +86,10 @@ export const show = Command.make(
     })
   }, Effect.provide(operatorPorts))
 ).pipe(
-  Command.withDescription(
-    "Show a corridor, the order of its providers, and what each did in the last hour and day: tried, successful, failed, failed by the customer, unknown, never sent, and the time within which half and 95 % of them ended"
-  ),
-  Command.withExamples([
-    { command: "gateway corridor show UG UGX payout momo", description: "See what the providers of a corridor did" }
-  ])
+  help(
+    "Show a corridor, the order of its providers, and what each did in the last hour and day: tried, successful, failed, failed by the customer, unknown, never sent, and the time within which half and 95 % of them ended",
+    ["gateway corridor show UG UGX payout momo", "See what the providers of a corridor did"]
+  )
 )
 
 const HOUR_MS = 3_600_000
@@ -104,9 +99,7 @@ const MS_PER_SECOND = 1_000
 const existing = (found: Option.Option<Corridor>, key: CorridorKey) =>
   Option.isSome(found)
     ? Effect.succeed(found.value)
-    : Effect.fail(
-        new CommandRefusal({ message: `there is no corridor ${corridorName(key)}: gateway corridor list shows all of them` })
-      )
+    : Effect.fail(new CommandRefusal(`there is no corridor ${corridorName(key)}: gateway corridor list shows all of them`))
 
 /** Why a corridor's providers stay in the row's own order. */
 const obstacleOf = ({ customerAction, method }: Corridor): string | null => {

@@ -33,14 +33,14 @@ export const DataFolder = {
           await rm(draft, { force: true })
         }
       },
-      catch: (cause) => new CommandRefusal({ message: `cannot write ${file}: ${String(cause)}` })
+      catch: (cause) => new CommandRefusal(`cannot write ${file}: ${String(cause)}`)
     }),
 
   /** Passable for everybody: the account of PostgreSQL has to reach its own part of it. */
   make: (path: string): Effect.Effect<void, CommandRefusal> =>
     Effect.tryPromise({
       try: () => mkdir(path, { recursive: true, mode: 0o711 }),
-      catch: (cause) => new CommandRefusal({ message: `cannot make the folder ${path}: ${String(cause)}` })
+      catch: (cause) => new CommandRefusal(`cannot make the folder ${path}: ${String(cause)}`)
     }),
 
   remove: (file: string): Effect.Effect<void> => Effect.promise(() => rm(file, { force: true })),

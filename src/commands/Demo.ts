@@ -1,9 +1,10 @@
 import { createHmac, timingSafeEqual } from "node:crypto"
 import type { IncomingHttpHeaders } from "node:http"
 import { Clock, Effect, Option, Schema } from "effect"
-import { Command, Flag } from "effect/cli"
+import { Command } from "effect/cli"
 import * as App from "../App.ts"
 import { RandomSource } from "../services/ports/RandomSource.ts"
+import { help, isGiven } from "./Arguments.ts"
 import { CommandRefusal } from "./CommandRefusal.ts"
 import { until } from "./DataFolder.ts"
 import { playEveryProvider } from "./DemoProviders.ts"
@@ -39,10 +40,7 @@ const decodeData = <A>(data: Schema.ConstraintDecoder<A>) =>
 export const demo = Command.make(
   "demo",
   {
-    all: Flag.Boolean("all").pipe(
-      Flag.withDefault(false),
-      Flag.withDescription("also a charge and a payout at each provider that is simulated")
-    )
+    all: isGiven("all", "also a charge and a payout at each provider that is simulated")
   },
   Effect.fn(
     function* ({ all }) {
@@ -56,13 +54,13 @@ export const demo = Command.make(
       yield* Effect.scoped(play(step, all)).pipe(
         Effect.timeoutOrElse({
           duration: within,
-          orElse: () => new CommandRefusal({ message: `the demo did not end within ${within}` })
+          orElse: () => new CommandRefusal(`the demo did not end within ${within}`)
         }),
         Effect.catchTag(
           "SchemaError",
-          (error) => new CommandRefusal({ message: `an answer has another form than expected: ${error.message}` })
+          (error) => new CommandRefusal(`an answer has another form than expected: ${error.message}`)
         ),
-        Effect.mapError(({ message }) => new CommandRefusal({ message: `✗ after ${steps.length} steps that held: ${message}` }))
+        Effect.mapError(({ message }) => new CommandRefusal(`✗ after ${steps.length} steps that held: ${message}`))
       )
       if (asJson) return yield* printResult({ ok: true, steps })
       yield* printLines(`All ${steps.length} steps held.`)
@@ -71,19 +69,17 @@ export const demo = Command.make(
     onlyForDevelopment("demo")
   )
 ).pipe(
-  Command.withDescription(
-    "Play the main job end to end on free ports, from the first tenant to the last ledger check. For development: it needs no setting, and removes what it made"
-  ),
-  Command.withExamples([
-    { command: "gateway demo", description: "Show in under a minute that everything works" },
-    { command: "gateway demo --all", description: "Show the same of every provider" }
-  ])
+  help(
+    "Play the main job end to end on free ports, from the first tenant to the last ledger check. For development: it needs no setting, and removes what it made",
+    ["gateway demo", "Show in under a minute that everything works"],
+    ["gateway demo --all", "Show the same of every provider"]
+  )
 )
 
 /** Says that a step held, and what came of it. */
 type ReportStep = (name: string, result: string) => Effect.Effect<void>
 
-const expect = (held: boolean, message: string) => (held ? Effect.void : Effect.fail(new CommandRefusal({ message })))
+const expect = (held: boolean, message: string) => (held ? Effect.void : Effect.fail(new CommandRefusal(message)))
 
 const play = Effect.fnUntraced(function* (step: ReportStep, all: boolean) {
   const stack = yield* openStack()
@@ -127,7 +123,10 @@ const play = Effect.fnUntraced(function* (step: ReportStep, all: boolean) {
 
   yield* step("The ledger verifies", (yield* stack.command("ledger", "verify")).trim())
   const position = yield* floatOf(client)
-  yield* expect(isSame(position, finalPosition), `the float is ${JSON.stringify(position)}, not ${JSON.stringify(finalPosition)}`)
+  yield* expect(
+    JSON.stringify(position) === JSON.stringify(finalPosition),
+    `the float is ${JSON.stringify(position)}, not ${JSON.stringify(finalPosition)}`
+  )
   yield* step("The float is right to the minor unit: 20,000 + 50,000 - 750 - 10,000 - 1,000 = 58,250", JSON.stringify(position))
 
   const code = yield* stack.stopGateway
@@ -209,24 +208,21 @@ const withRandomness =
 
 const fetchText = (url: string, request: RequestInit = {}) =>
   Effect.gen(function* () {
-    const unreachable = (cause: unknown) => new CommandRefusal({ message: `${url} does not answer: ${String(cause)}` })
+    const unreachable = (cause: unknown) => new CommandRefusal(`${url} does not answer: ${String(cause)}`)
     const response = yield* Effect.tryPromise({ try: (signal) => fetch(url, { ...request, signal }), catch: unreachable })
     const text = yield* Effect.tryPromise({ try: () => response.text(), catch: unreachable })
-    if (!response.ok)
-      return yield* new CommandRefusal({ message: `${request.method ?? "GET"} ${url} answers ${response.status}: ${text}` })
+    if (!response.ok) return yield* new CommandRefusal(`${request.method ?? "GET"} ${url} answers ${response.status}: ${text}`)
     return text
   })
 
 const floatOf = Effect.fnUntraced(function* (client: ReturnType<typeof tenantOf>) {
   const { data } = yield* client("GET", "/v1/float").pipe(Effect.flatMap(decodeData(Schema.Array(Position))))
   const [position] = data
-  return position ?? (yield* new CommandRefusal({ message: "the tenant has no float" }))
+  return position ?? (yield* new CommandRefusal("the tenant has no float"))
 })
 
 const decodeKey = Schema.decodeUnknownEffect(Schema.fromJsonString(KeyFile))
 const decodeRows = Schema.decodeUnknownEffect(Schema.fromJsonString(Schema.Array(Schema.Unknown)))
-
-const isSame = (a: Position, b: Position): boolean => JSON.stringify(a) === JSON.stringify(b)
 
 // An import would read all that node:http exports, and with it an unused client of 16 MB.
 const { createServer } = process.getBuiltinModule("node:http")
@@ -279,10 +275,9 @@ const openDemoReceiver = Effect.fn("openDemoReceiver")(function* () {
       WAIT_MS
     )
     const delivery = found()
-    if (delivery === undefined)
-      return yield* new CommandRefusal({ message: `no webhook ${type} came within ${WAIT_MS / 1000} s` })
+    if (delivery === undefined) return yield* new CommandRefusal(`no webhook ${type} came within ${WAIT_MS / 1000} s`)
     if (!isSigned(delivery, secret, (yield* Clock.currentTimeMillis) / 1000))
-      return yield* new CommandRefusal({ message: `the signature of ${type} does not verify` })
+      return yield* new CommandRefusal(`the signature of ${type} does not verify`)
     return delivery.body
   })
 

@@ -34,7 +34,6 @@ type Client = (
   idempotencyKey?: string
 ) => Effect.Effect<string, CommandRefusal>
 
-/** The parts of the demo's stack. */
 interface Stack {
   readonly command: (...args: ReadonlyArray<string>) => Effect.Effect<string, CommandRefusal>
   readonly clientOf: (key: KeyFile) => Client
@@ -85,7 +84,7 @@ export const playEveryProvider = Effect.fn("playEveryProvider")(function* ({
 
   for (const { charged, country, name, paid } of begun) {
     for (const { provider, reference } of [charged, paid]) {
-      if (provider !== name) return yield* new CommandRefusal({ message: `${name} was to be shown, and ${provider} was used` })
+      if (provider !== name) return yield* new CommandRefusal(`${name} was to be shown, and ${provider} was used`)
       const record = Effect.flatMap(client("GET", `/v1/transactions/${reference}`), decodeData(Standing))
       yield* untilTrue(
         Effect.map(record, ({ data }) => data.status === "successful"),
@@ -93,16 +92,14 @@ export const playEveryProvider = Effect.fn("playEveryProvider")(function* ({
       )
       const { data } = yield* record
       if (data.status !== "successful")
-        return yield* new CommandRefusal({
-          message: `${reference} at ${name} is ${data.status} after ${SETTLED_WITHIN_MS / 1000} s`
-        })
+        return yield* new CommandRefusal(`${reference} at ${name} is ${data.status} after ${SETTLED_WITHIN_MS / 1000} s`)
     }
     const executed = yield* Effect.forEach([charged, paid], ({ reference }) =>
       Effect.flatMap(fetchText(`${simulatorUrl}/__simulator/executions?reference=${reference}`), decodeExecutions)
     )
     const moved = executed.flat().map(({ direction, provider }) => `${provider} ${direction}`)
     if (moved.join() !== `${name} collection,${name} payout`)
-      return yield* new CommandRefusal({ message: `${name} executed ${moved.join(", ") || "nothing"}` })
+      return yield* new CommandRefusal(`${name} executed ${moved.join(", ") || "nothing"}`)
     yield* step(`A payer is charged and a recipient paid in ${country} by ${name}, once each`, moved.join(", "))
   }
 })

@@ -31,17 +31,14 @@ export const openStack = Effect.fn("openStack")(function* () {
     UP_WITHIN_MS
   )
   const started = Schema.decodeUnknownOption(Started)(gateway.output())
-  if (Option.isNone(started))
-    return yield* new CommandRefusal({ message: `the gateway does not start: ${gateway.errors().trim()}` })
+  if (Option.isNone(started)) return yield* new CommandRefusal(`the gateway does not start: ${gateway.errors().trim()}`)
 
   /** One operator's command, as a process of its own; its JSON result, and its exit code. */
   const command = Effect.fn("Stack.command")(function* (...args: ReadonlyArray<string>) {
     const running = launch([...args, "--json"], env)
     yield* Effect.promise(() => whenEnded(running.child))
     if (running.child.exitCode !== 0) {
-      return yield* new CommandRefusal({
-        message: `gateway ${args.join(" ")} exits ${running.child.exitCode}: ${running.errors().trim()}`
-      })
+      return yield* new CommandRefusal(`gateway ${args.join(" ")} exits ${running.child.exitCode}: ${running.errors().trim()}`)
     }
     return running.output()
   })

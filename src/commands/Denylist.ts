@@ -5,27 +5,19 @@ import { type DeniedAs, type DenylistEntry, type DenylistKind, newDenial } from 
 import { iso } from "../domain/Instant.ts"
 import { maskedText } from "../domain/Masking.ts"
 import { Denylist } from "../services/ports/Denylist.ts"
-import { Words } from "./Arguments.ts"
+import { choice, flag, help, isGiven, reason, Words } from "./Arguments.ts"
 import { CommandRefusal } from "./CommandRefusal.ts"
 import { operatorPorts } from "./Installation.ts"
 import { auditEntry } from "./Operator.ts"
 import { printResult } from "./Output.ts"
 
 const LISTED_AT_MOST = 1_000
-const reason = Flag.String("reason").pipe(Flag.withSchema(Words(500)), Flag.withDescription("why, for the audit log"))
 const value = Argument.String("VALUE").pipe(
   Argument.withSchema(Words(128)),
   Argument.withDescription("what is denied, as a payout or a charge would name it")
 )
-const country = Flag.String("country").pipe(
-  Flag.withSchema(Country),
-  Flag.withDescription("the country of a national number, such as UG"),
-  Flag.optional
-)
-const isAccount = Flag.Boolean("account").pipe(
-  Flag.withDefault(false),
-  Flag.withDescription("VALUE is the number of an account, and no phone's")
-)
+const country = flag("country", Country, "the country of a national number, such as UG").pipe(Flag.optional)
+const isAccount = isGiven("account", "VALUE is the number of an account, and no phone's")
 
 interface Denied extends DeniedAs {
   readonly kind: DenylistKind
@@ -45,12 +37,12 @@ const view = ({ createdAt, kind, masked, party, reason }: DenylistEntry) => ({
 const deny = Effect.fn("deny")(function* (action: string, { kind, reason: said, value, ...as }: Denied) {
   const denials = yield* Denylist
   const denied = newDenial(kind, value, as)
-  if (Result.isFailure(denied)) return yield* new CommandRefusal({ message: denied.failure })
+  if (Result.isFailure(denied)) return yield* new CommandRefusal(denied.failure)
   const { masked, party } = denied.success
   const reason = maskedText(said)
   const entry = yield* auditEntry(action, masked, { kind, reason })
   if (!(yield* denials.add(kind, denied.success, reason, entry))) {
-    return yield* new CommandRefusal({ message: `${masked} is on the list already` })
+    return yield* new CommandRefusal(`${masked} is on the list already`)
   }
   yield* printResult(view({ kind, party, masked, reason, createdAt: entry.at }))
 })
@@ -64,10 +56,10 @@ const listCommand = (group: string, kinds: ReadonlyArray<DenylistKind>, descript
     Effect.fn(function* () {
       yield* printResult((yield* (yield* Denylist).list(kinds, LISTED_AT_MOST)).map(view))
     }, Effect.provide(operatorPorts))
-  ).pipe(Command.withDescription(description), Command.withExamples([{ command: `gateway ${group} list`, description }]))
+  ).pipe(help(description, [`gateway ${group} list`, description]))
 
 export const block = Command.make("block").pipe(
-  Command.withDescription("Destinations that payouts may not go to"),
+  help("Destinations that payouts may not go to"),
   Command.withSubcommands([
     Command.make(
       "add",
@@ -77,23 +69,18 @@ export const block = Command.make("block").pipe(
         Effect.provide(operatorPorts)
       )
     ).pipe(
-      Command.withDescription(
-        "Refuse payouts to a number, an account or a handle. The list keeps a keyed hash of it, so that nobody can read it back"
-      ),
-      Command.withExamples([
-        { command: 'gateway block add 256772123456 --reason "reported as fraud"', description: "Refuse payouts to a number" },
-        {
-          command: 'gateway block add 0772123456 --country UG --reason "reported as fraud"',
-          description: "The same number, as it is written at home"
-        }
-      ])
+      help(
+        "Refuse payouts to a number, an account or a handle. The list keeps a keyed hash of it, so that nobody can read it back",
+        ['gateway block add 256772123456 --reason "reported as fraud"', "Refuse payouts to a number"],
+        ['gateway block add 0772123456 --country UG --reason "reported as fraud"', "The same number, as it is written at home"]
+      )
     ),
     listCommand("block", ["destination"], `List the blocked destinations, masked. ${ALIKE}`)
   ])
 )
 
 export const screening = Command.make("screening").pipe(
-  Command.withDescription("Numbers and names that screening denies, on either side"),
+  help("Numbers and names that screening denies, on either side"),
   Command.withSubcommands([
     Command.make(
       "deny",
@@ -102,7 +89,7 @@ export const screening = Command.make("screening").pipe(
         reason,
         country,
         isAccount,
-        kind: Flag.Literals("kind", ["number", "name"]).pipe(Flag.withDescription("what VALUE is"))
+        kind: choice("kind", ["number", "name"], "what VALUE is")
       },
       Effect.fn(
         ({ country, kind, ...given }) =>
@@ -114,14 +101,9 @@ export const screening = Command.make("screening").pipe(
         Effect.provide(operatorPorts)
       )
     ).pipe(
-      Command.withDescription(
-        "Refuse payments to and from a number or a name. The list keeps a keyed hash of it, so that nobody can read it back"
-      ),
-      Command.withExamples([
-        {
-          command: 'gateway screening deny "John Doe" --kind name --reason "sanctions list"',
-          description: "Refuse payments to and from a name"
-        }
+      help("Refuse payments to and from a number or a name. The list keeps a keyed hash of it, so that nobody can read it back", [
+        'gateway screening deny "John Doe" --kind name --reason "sanctions list"',
+        "Refuse payments to and from a name"
       ])
     ),
     listCommand("screening", ["screened_number", "screened_name"], `List what screening denies, masked. ${ALIKE}`)

@@ -4,7 +4,7 @@ import { contractFees } from "../App.ts"
 import { Country, Direction, Method } from "../domain/Corridor.ts"
 import { Currency } from "../domain/Currency.ts"
 import { instantOf, iso } from "../domain/Instant.ts"
-import { Amount, MomentText } from "./Arguments.ts"
+import { Amount, choice, flag, help, MomentText } from "./Arguments.ts"
 import { CommandRefusal } from "./CommandRefusal.ts"
 import { printResult } from "./Output.ts"
 import { settingsWithProviders } from "./Provider.ts"
@@ -12,25 +12,13 @@ import { settingsWithProviders } from "./Provider.ts"
 const show = Command.make(
   "show",
   {
-    amount: Flag.String("amount").pipe(
-      Flag.withSchema(Amount),
-      Flag.withDescription("in the currency's smallest unit, more than zero")
-    ),
-    country: Flag.String("country").pipe(Flag.withSchema(Country), Flag.withDescription("two letters, such as UG")),
-    method: Flag.Literals("method", Method.literals).pipe(Flag.withDescription(`one of ${Method.literals.join(", ")}`)),
-    direction: Flag.Literals("direction", Direction.literals).pipe(
-      Flag.withDescription(`one of ${Direction.literals.join(", ")}`)
-    ),
+    amount: flag("amount", Amount, "in the currency's smallest unit, more than zero"),
+    country: flag("country", Country, "two letters, such as UG"),
+    method: choice("method", Method.literals, `one of ${Method.literals.join(", ")}`),
+    direction: choice("direction", Direction.literals, `one of ${Direction.literals.join(", ")}`),
     network: Flag.String("network").pipe(Flag.withDescription("the network's code, such as MTN"), Flag.optional),
-    currency: Flag.Literals("currency", Currency.literals).pipe(
-      Flag.withDescription("the currency, where the country has several"),
-      Flag.optional
-    ),
-    at: Flag.String("at").pipe(
-      Flag.withSchema(MomentText),
-      Flag.withDescription("the moment for which is asked, such as 2026-12-01T00:00:00Z; now if left out"),
-      Flag.optional
-    )
+    currency: choice("currency", Currency.literals, "the currency, where the country has several").pipe(Flag.optional),
+    at: flag("at", MomentText, "the moment for which is asked, such as 2026-12-01T00:00:00Z; now if left out").pipe(Flag.optional)
   },
   Effect.fn(function* ({ at, network, currency, ...flags }) {
     const moment = Option.getOrElse(Option.flatMap(at, instantOf), () => 0)
@@ -42,24 +30,14 @@ const show = Command.make(
     const { providers } = yield* Effect.scoped(settingsWithProviders)
     const rows = contractFees(providers, payment, Option.getOrNull(currency))
     if (rows.length === 0)
-      return yield* new CommandRefusal({
-        message: "no provider that is set charges such a payment by its contract: see docs/settings.md"
-      })
+      return yield* new CommandRefusal("no provider that is set charges such a payment by its contract: see docs/settings.md")
     yield* printResult(rows.map((row) => ({ ...row, at: iso(payment.at) })))
   })
 ).pipe(
-  Command.withDescription(
-    "Show what each provider's contract says that a payment costs, and which entry of its schedule or settings says so. It reads the settings as the start does, and asks no provider"
-  ),
-  Command.withExamples([
-    {
-      command: "gateway fees show --amount 50000 --country UG --method momo --network MTN --direction payout",
-      description: "What a payout costs now"
-    }
-  ])
+  help(
+    "Show what each provider's contract says that a payment costs, and which entry of its schedule or settings says so. It reads the settings as the start does, and asks no provider",
+    ["gateway fees show --amount 50000 --country UG --method momo --network MTN --direction payout", "What a payout costs now"]
+  )
 )
 
-export const fees = Command.make("fees").pipe(
-  Command.withDescription("The fees of the contracts with providers"),
-  Command.withSubcommands([show])
-)
+export const fees = Command.make("fees").pipe(help("The fees of the contracts with providers"), Command.withSubcommands([show]))

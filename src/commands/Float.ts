@@ -9,7 +9,7 @@ import { type FloatBalance, FloatEntries } from "../services/ports/FloatEntries.
 import { FloatLedger } from "../services/ports/FloatLedger.ts"
 import { Tenants } from "../services/ports/Tenants.ts"
 import { type AdjustmentWish, FloatAdjustments } from "../services/tenants/FloatAdjustments.ts"
-import { amountMinor, appId, currency, mode, moment, Words } from "./Arguments.ts"
+import { amountMinor, appId, choice, currency, help, isGiven, mode, moment, words } from "./Arguments.ts"
 import { CommandRefusal, noTenant } from "./CommandRefusal.ts"
 import { operatorPorts } from "./Installation.ts"
 import { bySystemUser } from "./Operator.ts"
@@ -20,11 +20,12 @@ const adjustmentFlags = {
   mode,
   currency,
   amount: amountMinor,
-  externalId: Flag.String("external-id").pipe(
-    Flag.withSchema(Words(128)),
-    Flag.withDescription("names this adjustment outside: the same one again posts nothing and answers the first result")
+  externalId: words(
+    "external-id",
+    128,
+    "names this adjustment outside: the same one again posts nothing and answers the first result"
   ),
-  note: Flag.String("note").pipe(Flag.withSchema(Words(500)), Flag.withDescription("why, for the audit log"))
+  note: words("note", 500, "why, for the audit log")
 }
 
 const adjustCommand = (direction: AdjustmentWish["direction"], description: string) =>
@@ -35,12 +36,9 @@ const adjustCommand = (direction: AdjustmentWish["direction"], description: stri
       yield* printResult(heldView(yield* adjustFloat({ ...wish, direction })))
     }, Effect.provide(operatorPorts))
   ).pipe(
-    Command.withDescription(description),
-    Command.withExamples([
-      {
-        command: `gateway float ${direction} shop --mode live --currency UGX --amount-minor 1000000 --external-id bank-17 --note "transfer 17"`,
-        description: "Adjust a float by UGX 1,000,000, once however often this runs"
-      }
+    help(description, [
+      `gateway float ${direction} shop --mode live --currency UGX --amount-minor 1000000 --external-id bank-17 --note "transfer 17"`,
+      "Adjust a float by UGX 1,000,000, once however often this runs"
     ])
   )
 
@@ -53,41 +51,31 @@ const list = Command.make(
     if ((yield* tenants.find(appId))._tag === "None") return yield* noTenant(appId)
     yield* printResult((yield* ledger.positions(appId, mode)).map(heldView))
   }, Effect.provide(operatorPorts))
-).pipe(
-  Command.withDescription("List a tenant's float, one position a currency"),
-  Command.withExamples([{ command: "gateway float list shop --mode live", description: "List a tenant's float" }])
-)
+).pipe(help("List a tenant's float, one position a currency", ["gateway float list shop --mode live", "List a tenant's float"]))
 
 const ENTRIES_SHOWN = 1_000
 
 /** An older entry was committed meanwhile, or the database was too busy. */
 const notRead = () =>
   Effect.fail(
-    new CommandRefusal({
-      message: "the statement is not whole, because the float was written to meanwhile or the database is busy: run this again"
-    })
+    new CommandRefusal(
+      "the statement is not whole, because the float was written to meanwhile or the database is busy: run this again"
+    )
   )
 
 const statement = Command.make(
   "statement",
   {
     appId,
-    mode: Flag.Literals("mode", Mode.literals).pipe(
-      Flag.withDefault("live" as const),
-      Flag.withDescription("live or test; live if left out")
-    ),
+    mode: choice("mode", Mode.literals, "live or test; live if left out").pipe(Flag.withDefault("live" as const)),
     currency,
     from: moment("from", "entries of this moment or later, such as 2026-01-31T12:00:00.000Z; all if left out"),
     to: moment("to", "entries before this moment"),
-    csv: Flag.Boolean("csv").pipe(
-      Flag.withDefault(false),
-      Flag.withDescription(`print all of them as CSV, a row a line; without it the first ${ENTRIES_SHOWN} are shown`)
-    )
+    csv: isGiven("csv", `print all of them as CSV, a row a line; without it the first ${ENTRIES_SHOWN} are shown`)
   },
   Effect.fn(
     function* ({ csv, from, to, ...float }) {
-      if (csv && (yield* AsJson))
-        return yield* new CommandRefusal({ message: "--csv and --json are two forms: give one of them" })
+      if (csv && (yield* AsJson)) return yield* new CommandRefusal("--csv and --json are two forms: give one of them")
       if (Option.isNone(yield* (yield* Tenants).find(float.appId))) return yield* noTenant(float.appId)
       const entries = yield* FloatEntries
       const range = { from, to, type: null, reference: null }
@@ -105,20 +93,17 @@ const statement = Command.make(
     Effect.provide(operatorPorts)
   )
 ).pipe(
-  Command.withDescription(
-    "Print the statement of a float as its tenant reads it: every entry, the oldest first, without operators' notes. Of what would steer a terminal an escape is printed"
-  ),
-  Command.withExamples([
-    {
-      command:
-        "gateway float statement shop --currency UGX --from 2026-05-01T00:00:00.000Z --to 2026-06-01T00:00:00.000Z --csv > may.csv",
-      description: "A month as a file"
-    }
-  ])
+  help(
+    "Print the statement of a float as its tenant reads it: every entry, the oldest first, without operators' notes. Of what would steer a terminal an escape is printed",
+    [
+      "gateway float statement shop --currency UGX --from 2026-05-01T00:00:00.000Z --to 2026-06-01T00:00:00.000Z --csv > may.csv",
+      "A month as a file"
+    ]
+  )
 )
 
 export const float = Command.make("float").pipe(
-  Command.withDescription("A tenant's float: its own claim on the providers' wallets"),
+  help("A tenant's float: its own claim on the providers' wallets"),
   Command.withSubcommands([
     adjustCommand("credit", "Add to a float, once per external id"),
     adjustCommand("debit", "Take from a float, once per external id"),
@@ -142,7 +127,7 @@ export const adjustFloat = Effect.fn("adjustFloat")(
     return (yield* adjust(wish, yield* bySystemUser)).position
   },
   Effect.catchTags({
-    NotAdjusted: ({ message }) => Effect.fail(new CommandRefusal({ message })),
+    NotAdjusted: ({ message }) => Effect.fail(new CommandRefusal(message)),
     NoSuchTenant: ({ appId }) => Effect.fail(noTenant(appId))
   }),
   Effect.provide(FloatAdjustments.layer)

@@ -6,7 +6,18 @@ import { maskedText } from "../domain/Masking.ts"
 import { CallbackStatus, ProviderInbox, type StoredCallback } from "../services/ports/ProviderInbox.ts"
 import { Transactions } from "../services/ports/Transactions.ts"
 import { namesOurs } from "../services/settlement/ProviderCallbacks.ts"
-import { exampleProvider, MomentText, mode, providerName, requireKnownProviders, Words } from "./Arguments.ts"
+import {
+  choice,
+  exampleProvider,
+  flag,
+  help,
+  isGiven,
+  MomentText,
+  mode,
+  providerName,
+  requireKnownProviders,
+  words
+} from "./Arguments.ts"
 import { CommandRefusal } from "./CommandRefusal.ts"
 import { operatorPorts } from "./Installation.ts"
 import { auditEntry } from "./Operator.ts"
@@ -14,20 +25,19 @@ import { printResult } from "./Output.ts"
 
 const callbackId = Argument.String("ID").pipe(Argument.withDescription("the callback, as `inbox list` prints it"))
 
-/** The newest so many are shown. */
 const SHOWN = 200
 
 const list = Command.make(
   "list",
-  { status: Flag.Literals("status", CallbackStatus.literals).pipe(Flag.withDescription("only these"), Flag.optional) },
+  { status: choice("status", CallbackStatus.literals, "only these").pipe(Flag.optional) },
   Effect.fn(function* ({ status }) {
     const callbacks = yield* ProviderInbox
     yield* printResult((yield* callbacks.list(Option.getOrNull(status), SHOWN)).map(rowView))
   }, Effect.provide(operatorPorts))
 ).pipe(
-  Command.withDescription(`The newest ${SHOWN} callbacks of providers; the parked ones matched nothing`),
-  Command.withExamples([
-    { command: "gateway inbox list --status parked", description: "List the callbacks that matched no transaction" }
+  help(`The newest ${SHOWN} callbacks of providers; the parked ones matched nothing`, [
+    "gateway inbox list --status parked",
+    "List the callbacks that matched no transaction"
   ])
 )
 
@@ -39,13 +49,13 @@ const replay = Command.make(
     const at = yield* Clock.currentTimeMillis
     const replayed = isReference(id) ? yield* callbacks.replay(id, at, yield* auditEntry("inbox replay", id, {})) : Option.none()
     if (Option.isNone(replayed))
-      return yield* new CommandRefusal({ message: `there is no callback ${id}: gateway inbox list shows the newest` })
+      return yield* new CommandRefusal(`there is no callback ${id}: gateway inbox list shows the newest`)
     yield* printResult(rowView(replayed.value))
   }, Effect.provide(operatorPorts))
 ).pipe(
-  Command.withDescription("Process a callback again: find its transaction and ask the provider about it"),
-  Command.withExamples([
-    { command: "gateway inbox replay AAA688MG9KT6BQ76F4NM4BJRH5", description: "Process one callback again" }
+  help("Process a callback again: find its transaction and ask the provider about it", [
+    "gateway inbox replay AAA688MG9KT6BQ76F4NM4BJRH5",
+    "Process one callback again"
   ])
 )
 
@@ -53,23 +63,19 @@ const read = Command.make(
   "read",
   {
     id: callbackId,
-    reason: Flag.String("reason").pipe(Flag.withSchema(Words(200)), Flag.withDescription("why you read it, for the audit log"))
+    reason: words("reason", 200, "why you read it, for the audit log")
   },
   Effect.fn(function* ({ id, reason }) {
     const callbacks = yield* ProviderInbox
     const audit = yield* auditEntry("inbox read", id, { reason: maskedText(reason) })
     const found = isReference(id) ? yield* callbacks.body(id, audit) : Option.none()
-    if (Option.isNone(found))
-      return yield* new CommandRefusal({ message: `there is no callback ${id}: gateway inbox list shows the newest` })
+    if (Option.isNone(found)) return yield* new CommandRefusal(`there is no callback ${id}: gateway inbox list shows the newest`)
     yield* printResult({ id, body: found.value })
   }, Effect.provide(operatorPorts))
 ).pipe(
-  Command.withDescription("Read what a callback said, masked, as long as it is not done; the audit log keeps that, and why"),
-  Command.withExamples([
-    {
-      command: 'gateway inbox read AAA688MG9KT6BQ76F4NM4BJRH5 --reason "it is parked, and names nothing"',
-      description: "Read a callback that no look came to an end with"
-    }
+  help("Read what a callback said, masked, as long as it is not done; the audit log keeps that, and why", [
+    'gateway inbox read AAA688MG9KT6BQ76F4NM4BJRH5 --reason "it is parked, and names nothing"',
+    "Read a callback that no look came to an end with"
   ])
 )
 
@@ -77,7 +83,7 @@ const close = Command.make(
   "close",
   {
     id: callbackId,
-    reason: Flag.String("reason").pipe(Flag.withSchema(Words(200)), Flag.withDescription("whose it is, for the audit log"))
+    reason: words("reason", 200, "whose it is, for the audit log")
   },
   Effect.fn(function* ({ id, reason }) {
     const callbacks = yield* ProviderInbox
@@ -85,20 +91,13 @@ const close = Command.make(
       ? yield* callbacks.close(id, yield* auditEntry("inbox close", id, { reason: maskedText(reason) }))
       : Option.none()
     if (Option.isNone(closed))
-      return yield* new CommandRefusal({
-        message: `there is no parked callback ${id}: gateway inbox list --status parked shows them`
-      })
+      return yield* new CommandRefusal(`there is no parked callback ${id}: gateway inbox list --status parked shows them`)
     yield* printResult(rowView(closed.value))
   }, Effect.provide(operatorPorts))
 ).pipe(
-  Command.withDescription(
-    "Close a parked callback that is not about any transaction of ours; nothing is asked and nothing is booked"
-  ),
-  Command.withExamples([
-    {
-      command: 'gateway inbox close AAA688MG9KT6BQ76F4NM4BJRH5 --reason "a test of the provider"',
-      description: "Close a callback that somebody looked at"
-    }
+  help("Close a parked callback that is not about any transaction of ours; nothing is asked and nothing is booked", [
+    'gateway inbox close AAA688MG9KT6BQ76F4NM4BJRH5 --reason "a test of the provider"',
+    "Close a callback that somebody looked at"
   ])
 )
 
@@ -112,13 +111,13 @@ const closeUnmatched = Command.make(
   {
     provider: providerName,
     mode,
-    before: Flag.String("before").pipe(
-      Flag.withSchema(MomentText),
-      Flag.withDescription("those that came before this moment, as 2026-01-31T12:00:00.000Z; all where it is left out"),
-      Flag.optional
-    ),
-    reason: Flag.String("reason").pipe(Flag.withSchema(Words(200)), Flag.withDescription("whose they are, for the audit log")),
-    dryRun: Flag.Boolean("dry-run").pipe(Flag.withDefault(false), Flag.withDescription("only count them"))
+    before: flag(
+      "before",
+      MomentText,
+      "those that came before this moment, as 2026-01-31T12:00:00.000Z; all where it is left out"
+    ).pipe(Flag.optional),
+    reason: words("reason", 200, "whose they are, for the audit log"),
+    dryRun: isGiven("dry-run", "only count them")
   },
   Effect.fn(function* ({ before, dryRun, mode, provider, reason }) {
     yield* requireKnownProviders([provider])
@@ -144,19 +143,17 @@ const closeUnmatched = Command.make(
     yield* printResult({ provider, mode, before: iso(end), dry_run: dryRun, ...count, kept: count.parked - count.unmatched })
   }, Effect.provide(operatorPorts))
 ).pipe(
-  Command.withDescription(
-    "Close the parked callbacks of one account that are about no transaction of ours; those that are about one are kept. Count them with --dry-run first"
-  ),
-  Command.withExamples([
-    {
-      command: `gateway inbox close-unmatched ${exampleProvider} --mode live --dry-run --reason "junk of 31 January"`,
-      description: "Count what would be closed"
-    }
-  ])
+  help(
+    "Close the parked callbacks of one account that are about no transaction of ours; those that are about one are kept. Count them with --dry-run first",
+    [
+      `gateway inbox close-unmatched ${exampleProvider} --mode live --dry-run --reason "junk of 31 January"`,
+      "Count what would be closed"
+    ]
+  )
 )
 
 export const inbox = Command.make("inbox").pipe(
-  Command.withDescription("Callbacks of providers, as they were stored"),
+  help("Callbacks of providers, as they were stored"),
   Command.withSubcommands([list, read, replay, close, closeUnmatched])
 )
 

@@ -74,7 +74,7 @@ const onEmbedded = (settings: App.Settings, database: App.EmbeddedDatabase) =>
 const withMasterKey = Effect.fnUntraced(function* (
   settings: App.Settings,
   database: Pick<App.ReadySettings, "databaseUrl" | "ownerUrl" | "databaseFolder">
-): Effect.fn.Return<App.ReadySettings, CommandRefusal> {
+) {
   return { ...settings, ...database, masterKey: settings.masterKey ?? (yield* ownMasterKey(settings.dataDir)) }
 })
 
@@ -91,7 +91,7 @@ const ownMasterKey = Effect.fnUntraced(function* (dataDir: string) {
       await rm(draft)
       return Redacted.make((await readFile(file, "utf8")).trim())
     },
-    catch: (cause) => new CommandRefusal({ message: `cannot keep the master key in ${file}: ${String(cause)}` })
+    catch: (cause) => new CommandRefusal(`cannot keep the master key in ${file}: ${String(cause)}`)
   })
 })
 
@@ -102,7 +102,7 @@ export const onlyForDevelopment =
     Effect.gen(function* () {
       const parts = yield* App.realParts
       if (parts.length === 0) return yield* run
-      return yield* new CommandRefusal({
-        message: `gateway ${command} is for development and makes a tenant with unbacked float, but ${parts.join(", ")} is set: run gateway serve, or unset it`
-      })
+      return yield* new CommandRefusal(
+        `gateway ${command} is for development and makes a tenant with unbacked float, but ${parts.join(", ")} is set: run gateway serve, or unset it`
+      )
     })

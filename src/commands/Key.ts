@@ -6,7 +6,7 @@ import { iso } from "../domain/Instant.ts"
 import { type KeyTerms, MAX_LABEL, noTerms, Role } from "../domain/Tenant.ts"
 import { Tenants } from "../services/ports/Tenants.ts"
 import { TenantKeys } from "../services/tenants/TenantKeys.ts"
-import { appId, CommaList, mode, Words } from "./Arguments.ts"
+import { appId, CommaList, choice, flag, help, mode, words } from "./Arguments.ts"
 import { CommandRefusal, noTenant } from "./CommandRefusal.ts"
 import { operatorPorts } from "./Installation.ts"
 import { bySystemUser } from "./Operator.ts"
@@ -19,37 +19,30 @@ const issue = Command.make(
   {
     appId,
     mode,
-    role: Flag.Literals("role", Role.literals).pipe(
-      Flag.withDefault("tenant"),
-      Flag.withDescription(
-        "tenant signs everything; reader only reads, for a person or a program that must not pay; admin is an operator: reads every tenant, changes nothing"
-      )
-    ),
-    label: Flag.String("label").pipe(
-      Flag.withSchema(Words(MAX_LABEL)),
-      Flag.withDefault(noTerms.label),
-      Flag.withDescription("who or what it is for, as `key list` shows it")
-    ),
-    from: Flag.String("from").pipe(
-      Flag.withSchema(CommaList(AddressRange).check(Schema.isMaxLength(MAX_ADDRESS_RANGES))),
-      Flag.withDefault(noTerms.addresses),
-      Flag.withDescription(
-        "the addresses and networks that it may be used from, with commas between them; from anywhere if left out"
-      )
-    )
+    role: choice(
+      "role",
+      Role.literals,
+      "tenant signs everything; reader only reads, for a person or a program that must not pay; admin is an operator: reads every tenant, changes nothing"
+    ).pipe(Flag.withDefault("tenant")),
+    label: words("label", MAX_LABEL, "who or what it is for, as `key list` shows it").pipe(Flag.withDefault(noTerms.label)),
+    from: flag(
+      "from",
+      CommaList(AddressRange).check(Schema.isMaxLength(MAX_ADDRESS_RANGES)),
+      "the addresses and networks that it may be used from, with commas between them; from anywhere if left out"
+    ).pipe(Flag.withDefault(noTerms.addresses))
   },
   Effect.fn(function* ({ appId, from, label, mode, role }) {
     yield* printResult(yield* issueKey(appId, mode, role, { label, addresses: from }))
   }, Effect.provide(operatorPorts))
 ).pipe(
-  Command.withDescription("Make a key; its two secrets are shown only once"),
-  Command.withExamples([
-    { command: "gateway key issue shop --mode live --json", description: "Print a new key as `gateway sign` reads it" },
-    {
-      command: "gateway key issue shop --mode live --role reader --label erp --from 10.0.0.0/8",
-      description: "Let the bookkeeping read, from its own network"
-    }
-  ])
+  help(
+    "Make a key; its two secrets are shown only once",
+    ["gateway key issue shop --mode live --json", "Print a new key as `gateway sign` reads it"],
+    [
+      "gateway key issue shop --mode live --role reader --label erp --from 10.0.0.0/8",
+      "Let the bookkeeping read, from its own network"
+    ]
+  )
 )
 
 const list = Command.make(
@@ -73,8 +66,10 @@ const list = Command.make(
     )
   }, Effect.provide(operatorPorts))
 ).pipe(
-  Command.withDescription("A tenant's keys, the oldest first; the last use is the hour in which it began"),
-  Command.withExamples([{ command: "gateway key list shop", description: "Who has a key, and which is not used any more" }])
+  help("A tenant's keys, the oldest first; the last use is the hour in which it began", [
+    "gateway key list shop",
+    "Who has a key, and which is not used any more"
+  ])
 )
 
 const revoke = Command.make(
@@ -83,17 +78,14 @@ const revoke = Command.make(
   Effect.fn(function* ({ appId, keyId }) {
     const { revoke } = yield* TenantKeys
     yield* revoke(appId, keyId, yield* bySystemUser).pipe(
-      Effect.catchTag("NotRevoked", ({ message }) => Effect.fail(new CommandRefusal({ message })))
+      Effect.catchTag("NotRevoked", ({ message }) => Effect.fail(new CommandRefusal(message)))
     )
     yield* printResult({ revoked: true })
   }, Effect.provide(keyPorts))
-).pipe(
-  Command.withDescription("Revoke a key; every node refuses it within a second"),
-  Command.withExamples([{ command: "gateway key revoke shop k_AAA688MG9KT6", description: "Revoke a key" }])
-)
+).pipe(help("Revoke a key; every node refuses it within a second", ["gateway key revoke shop k_AAA688MG9KT6", "Revoke a key"]))
 
 export const key = Command.make("key").pipe(
-  Command.withDescription("Keys, with which tenants sign their requests"),
+  help("Keys, with which tenants sign their requests"),
   Command.withSubcommands([issue, list, revoke])
 )
 

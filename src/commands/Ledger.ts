@@ -1,9 +1,9 @@
-import { Clock, Effect, Option, Ref, Schema } from "effect"
+import { Clock, Effect, Option, Ref } from "effect"
 import { Command, Flag } from "effect/cli"
 import { type Instant, iso } from "../domain/Instant.ts"
 import { GatewayStatus } from "../services/ports/GatewayStatus.ts"
 import { type LedgerDifference, LedgerVerification, type VerificationProgress } from "../services/ports/LedgerVerification.ts"
-import { moment } from "./Arguments.ts"
+import { flag, help, isGiven, moment, WholeNumber } from "./Arguments.ts"
 import { CommandRefusal, WrongUsage } from "./CommandRefusal.ts"
 import { operatorPorts } from "./Installation.ts"
 import { printErrors, printResult } from "./Output.ts"
@@ -11,44 +11,31 @@ import { printErrors, printResult } from "./Output.ts"
 const MOST_MINUTES = 1_440
 const PROGRESS_EVERY_MS = 10_000
 
-const Minutes = Schema.FiniteFromString.check(Schema.isInt(), Schema.isBetween({ minimum: 1, maximum: MOST_MINUTES }))
-
 const verify = Command.make(
   "verify",
   {
-    minutes: Flag.String("minutes").pipe(
-      Flag.withSchema(Minutes),
-      Flag.optional,
-      Flag.withDescription("go on where the last one was ended, and end after so many minutes")
+    minutes: flag("minutes", WholeNumber(MOST_MINUTES), "go on where the last one was ended, and end after so many minutes").pipe(
+      Flag.optional
     ),
-    changed: Flag.Boolean("changed").pipe(
-      Flag.withDefault(false),
-      Flag.withDescription(
-        "only what changed since the last check that was complete, of all or of changes; it takes as long as there are changes"
-      )
+    changed: isGiven(
+      "changed",
+      "only what changed since the last check that was complete, of all or of changes; it takes as long as there are changes"
     ),
     since: moment("since", "with --changed: what changed at this moment or later, such as 2026-01-31T12:00:00.000Z")
   },
   Effect.fn(function* ({ changed, minutes, since }) {
     if (changed && Option.isSome(minutes))
-      return yield* new WrongUsage({
-        message: "--changed checks all that changed, however long it takes: give either it or --minutes"
-      })
-    if (!changed && since !== null) return yield* new WrongUsage({ message: "--since is for --changed: give both" })
+      return yield* new WrongUsage("--changed checks all that changed, however long it takes: give either it or --minutes")
+    if (!changed && since !== null) return yield* new WrongUsage("--since is for --changed: give both")
     return yield* changed ? verifyChanged(since) : verifyAll(Option.getOrNull(minutes))
   }, Effect.provide(operatorPorts))
 ).pipe(
-  Command.withDescription(
-    "Recompute every position and record from the postings; exit 1 on any difference. It says on standard error how far it is, and takes as long as it needs"
-  ),
-  Command.withExamples([
-    { command: "gateway ledger verify", description: "Check all that is stored" },
-    { command: "gateway ledger verify --changed", description: "Check what changed since the last check; run it daily" },
-    {
-      command: "gateway ledger verify --minutes 60",
-      description: "Go on with the check where the last one was ended, for an hour; run it nightly"
-    }
-  ])
+  help(
+    "Recompute every position and record from the postings; exit 1 on any difference. It says on standard error how far it is, and takes as long as it needs",
+    ["gateway ledger verify", "Check all that is stored"],
+    ["gateway ledger verify --changed", "Check what changed since the last check; run it daily"],
+    ["gateway ledger verify --minutes 60", "Go on with the check where the last one was ended, for an hour; run it nightly"]
+  )
 )
 
 const verifyAll = Effect.fnUntraced(function* (minutes: number | null) {
@@ -81,7 +68,7 @@ const verifyChanged = Effect.fnUntraced(function* (since: Instant | null) {
         yield* printErrors(`${seen} records that changed before ${iso(reached)}`)
       })
     })
-    .pipe(Effect.catchTag("ChangesNotVerifiable", ({ message }) => new CommandRefusal({ message })))
+    .pipe(Effect.catchTag("ChangesNotVerifiable", ({ message }) => new CommandRefusal(message)))
   const { differences, ok, seen, startedAt } = found
   yield* recordCheck({ name: "ledger verify", subject: "changes", at: startedAt, differences: differences.length })
   yield* printResult({ ok, since: iso(found.since), seen, differences })
@@ -95,7 +82,7 @@ const refusedFor = Effect.fnUntraced(function* (differences: ReadonlyArray<Ledge
   if (wrong > 0) lines.push(`the ledger has ${wrong} differences: see docs/runbooks/ledger-difference.md`)
   yield* Effect.forEach(lines.slice(0, -1), (line) => printErrors(line), { discard: true })
   const last = lines.at(-1)
-  if (last !== undefined) return yield* new CommandRefusal({ message: last })
+  if (last !== undefined) return yield* new CommandRefusal(last)
 })
 
 /** PostgreSQL's first words of a damaged file, and how many rules that leaves unanswered. */
@@ -121,7 +108,4 @@ const saysHowFar = Effect.gen(function* () {
   })
 })
 
-export const ledger = Command.make("ledger").pipe(
-  Command.withDescription("The double-entry ledger"),
-  Command.withSubcommands([verify])
-)
+export const ledger = Command.make("ledger").pipe(help("The double-entry ledger"), Command.withSubcommands([verify]))

@@ -7,7 +7,18 @@ import { effectiveLimits, LimitDirection, type VelocityLimit, windowsOf } from "
 import { Corridors } from "../services/ports/Corridors.ts"
 import { Tenants } from "../services/ports/Tenants.ts"
 import { VelocityLimits } from "../services/ports/VelocityLimits.ts"
-import { amountMinor, appId, currency, currencyArgument, exampleProvider, mode, providerName } from "./Arguments.ts"
+import {
+  amountMinor,
+  appId,
+  choice,
+  currency,
+  currencyArgument,
+  exampleProvider,
+  flag,
+  help,
+  mode,
+  providerName
+} from "./Arguments.ts"
 import { CommandRefusal, noTenant } from "./CommandRefusal.ts"
 import { operatorPorts } from "./Installation.ts"
 import { auditEntry } from "./Operator.ts"
@@ -41,14 +52,15 @@ const limitsOf = Effect.fnUntraced(function* (tenant: AppId) {
   )
 })
 
-const direction = Flag.Literals("direction", LimitDirection.literals).pipe(
-  Flag.withDefault("payout"),
-  Flag.withDescription("which way; code counts the codes that are texted to payers, in hour and day")
-)
-const window = Flag.Literals("window", CapWindow.literals).pipe(
-  Flag.withDescription(
-    "hour and day are all of the tenant's, destination and destination_day one recipient's (or payer's), key and key_day one API key's (amounts only)"
-  )
+const direction = choice(
+  "direction",
+  LimitDirection.literals,
+  "which way; code counts the codes that are texted to payers, in hour and day"
+).pipe(Flag.withDefault("payout"))
+const window = choice(
+  "window",
+  CapWindow.literals,
+  "hour and day are all of the tenant's, destination and destination_day one recipient's (or payer's), key and key_day one API key's (amounts only)"
 )
 
 const set = Command.make(
@@ -58,11 +70,7 @@ const set = Command.make(
     mode,
     direction,
     window,
-    count: Flag.String("count").pipe(
-      Flag.withSchema(Count),
-      Flag.optional,
-      Flag.withDescription("how many in one window; 0 refuses all")
-    ),
+    count: flag("count", Count, "how many in one window; 0 refuses all").pipe(Flag.optional),
     currency: currency.pipe(Flag.optional, Flag.withDescription("with --amount-minor: the currency that the cap is for")),
     amount: amountMinor.pipe(
       Flag.optional,
@@ -74,23 +82,18 @@ const set = Command.make(
       yield* setCap(appId, { ...scope, currency: currency.value, amount: amount.value })
     else if (Option.isSome(count) && Option.isNone(amount) && Option.isNone(currency))
       yield* setCount(appId, { ...scope, count: count.value })
-    else return yield* new CommandRefusal({ message: "give --count N, or --currency C with --amount-minor N" })
+    else return yield* new CommandRefusal("give --count N, or --currency C with --amount-minor N")
     yield* printResult(yield* limitsOf(appId))
   }, Effect.provide(operatorPorts))
 ).pipe(
-  Command.withDescription(
-    "Set one of a tenant's limits, how many or how much in a window; every node counts by it within a second, amounts from then on"
-  ),
-  Command.withExamples([
-    {
-      command: "gateway limit set shop --mode live --window hour --count 500",
-      description: "Let a tenant make 500 payouts an hour"
-    },
-    {
-      command: "gateway limit set shop --mode live --window day --currency UGX --amount-minor 20000000",
-      description: "Let a tenant pay out UGX 20,000,000 a day"
-    }
-  ])
+  help(
+    "Set one of a tenant's limits, how many or how much in a window; every node counts by it within a second, amounts from then on",
+    ["gateway limit set shop --mode live --window hour --count 500", "Let a tenant make 500 payouts an hour"],
+    [
+      "gateway limit set shop --mode live --window day --currency UGX --amount-minor 20000000",
+      "Let a tenant pay out UGX 20,000,000 a day"
+    ]
+  )
 )
 
 const setCount = Effect.fnUntraced(function* (
@@ -117,16 +120,13 @@ const remove = Command.make(
   Effect.fn(function* ({ appId, ...wanted }) {
     const cap = { ...wanted, direction: yield* ofMoney(wanted.direction) }
     if (!(yield* (yield* VelocityLimits).removeCap(appId, cap, yield* auditEntry("cap remove", appId, capDetails(cap)))))
-      return yield* new CommandRefusal({ message: `there is no such cap: gateway limit list ${appId} shows all of the tenant's` })
+      return yield* new CommandRefusal(`there is no such cap: gateway limit list ${appId} shows all of the tenant's`)
     yield* printResult(yield* limitsOf(appId))
   }, Effect.provide(operatorPorts))
 ).pipe(
-  Command.withDescription("Remove a cap of amounts; every node lets more through within a second"),
-  Command.withExamples([
-    {
-      command: "gateway limit remove shop --mode live --window day --currency UGX",
-      description: "Let a tenant pay out any amount of UGX a day again"
-    }
+  help("Remove a cap of amounts; every node lets more through within a second", [
+    "gateway limit remove shop --mode live --window day --currency UGX",
+    "Let a tenant pay out any amount of UGX a day again"
   ])
 )
 
@@ -136,12 +136,10 @@ interface Wanted extends Omit<AmountCap, "amount" | "direction"> {
 
 /** A code has no amount. */
 const ofMoney = (direction: LimitDirection) =>
-  direction === "code"
-    ? Effect.fail(new CommandRefusal({ message: "codes have no amount: use --count" }))
-    : Effect.succeed(direction)
+  direction === "code" ? Effect.fail(new CommandRefusal("codes have no amount: use --count")) : Effect.succeed(direction)
 
 const noWindow = ({ direction, window }: Pick<Wanted, "direction" | "window">, windows: ReadonlyArray<string>) =>
-  new CommandRefusal({ message: `there is no window ${window} for ${direction}: use ${windows.join(" or ")}` })
+  new CommandRefusal(`there is no window ${window} for ${direction}: use ${windows.join(" or ")}`)
 
 const capDetails = (
   { currency, direction, mode, window }: Omit<AmountCap, "amount">,
@@ -162,12 +160,14 @@ const list = Command.make(
     yield* printResult(yield* limitsOf(appId))
   }, Effect.provide(operatorPorts))
 ).pipe(
-  Command.withDescription("List the limits that hold for a tenant, its own and the defaults, and its caps of amounts"),
-  Command.withExamples([{ command: "gateway limit list shop", description: "List a tenant's limits" }])
+  help("List the limits that hold for a tenant, its own and the defaults, and its caps of amounts", [
+    "gateway limit list shop",
+    "List a tenant's limits"
+  ])
 )
 
 export const limit = Command.make("limit").pipe(
-  Command.withDescription(
+  help(
     "How many transactions a tenant may make, how much money it may move, and how many codes it may have texted, in a window of time"
   ),
   Command.withSubcommands([set, remove, list])
@@ -180,9 +180,7 @@ const setCeiling = Command.make(
     const limits = yield* VelocityLimits
     const routed = (yield* (yield* Corridors).list).some((row) => row.providers.includes(provider))
     if (!routed)
-      return yield* new CommandRefusal({
-        message: `no corridor is served by ${provider}: gateway corridor list shows who serves them`
-      })
+      return yield* new CommandRefusal(`no corridor is served by ${provider}: gateway corridor list shows who serves them`)
     yield* limits.setCeiling(
       provider,
       currency,
@@ -192,16 +190,13 @@ const setCeiling = Command.make(
     yield* printResult({ provider, currency, amount_minor: amount })
   }, Effect.provide(operatorPorts))
 ).pipe(
-  Command.withDescription("Set what a provider's account may pay out on one UTC day, fees included"),
-  Command.withExamples([
-    {
-      command: `gateway ceiling set ${exampleProvider} UGX --amount-minor 500000000`,
-      description: "Let an account pay out UGX 500,000,000 a day"
-    }
+  help("Set what a provider's account may pay out on one UTC day, fees included", [
+    `gateway ceiling set ${exampleProvider} UGX --amount-minor 500000000`,
+    "Let an account pay out UGX 500,000,000 a day"
   ])
 )
 
 export const ceiling = Command.make("ceiling").pipe(
-  Command.withDescription("Ceilings of the providers' accounts"),
+  help("Ceilings of the providers' accounts"),
   Command.withSubcommands([setCeiling])
 )

@@ -1,6 +1,7 @@
 import { Effect } from "effect"
-import { Command, Flag } from "effect/cli"
+import { Command } from "effect/cli"
 import * as App from "../App.ts"
+import { help, isGiven } from "./Arguments.ts"
 import { Installation } from "./Installation.ts"
 import { printResult } from "./Output.ts"
 
@@ -15,19 +16,16 @@ export const migrate = Command.make(
     Effect.provide(App.logs)
   )
 ).pipe(
-  Command.withDescription(
-    "Bring the database schema up to this program's version. It needs DATABASE_URL, and MIGRATION_DATABASE_URL where the tables belong to another role"
-  ),
-  Command.withExamples([{ command: "gateway migrate", description: "Apply what is missing, and list it" }])
+  help(
+    "Bring the database schema up to this program's version. It needs DATABASE_URL, and MIGRATION_DATABASE_URL where the tables belong to another role",
+    ["gateway migrate", "Apply what is missing, and list it"]
+  )
 )
 
 export const distribute = Command.make(
   "distribute",
   {
-    plan: Flag.Boolean("plan").pipe(
-      Flag.withDefault(false),
-      Flag.withDescription("print the statements that would be run, and run none")
-    )
+    plan: isGiven("plan", "print the statements that would be run, and run none")
   },
   Effect.fn(
     function* ({ plan }) {
@@ -42,8 +40,8 @@ export const distribute = Command.make(
     Effect.provide(App.logs)
   )
 ).pipe(
-  Command.withDescription(
-    "Divide the tables of tenants over the workers of a Citus cluster, each tenant on one. It needs the address of the coordinator in DATABASE_URL, or the owner's in MIGRATION_DATABASE_URL, and no gateway may run meanwhile. What is done already is not done again"
-  ),
-  Command.withExamples([{ command: "gateway distribute --plan", description: "Print what is missing, and do nothing" }])
+  help(
+    "Divide the tables of tenants over the workers of a Citus cluster, each tenant on one. It needs the address of the coordinator in DATABASE_URL, or the owner's in MIGRATION_DATABASE_URL, and no gateway may run meanwhile. What is done already is not done again",
+    ["gateway distribute --plan", "Print what is missing, and do nothing"]
+  )
 )

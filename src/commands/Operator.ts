@@ -1,13 +1,13 @@
 import { userInfo } from "node:os"
 import { Clock, Effect } from "effect"
-import type { AuditBy, AuditEntry } from "../services/ports/AuditLog.ts"
+import type { AuditBy } from "../services/ports/AuditLog.ts"
 
 /** The audit row of a change made from the command line. */
 export const auditEntry = Effect.fnUntraced(function* (
   action: string,
   subject: string,
   details: Readonly<Record<string, string>>
-): Effect.fn.Return<AuditEntry> {
+) {
   return { ...(yield* bySystemUser), action, subject, details }
 })
 

@@ -1,9 +1,10 @@
 import { Effect, Layer } from "effect"
-import { Argument, Command, Flag } from "effect/cli"
+import { Argument, Command } from "effect/cli"
 import { iso } from "../domain/Instant.ts"
 import { OperatorName, OperatorRole } from "../domain/Operator.ts"
 import { Operators } from "../services/ports/Operators.ts"
 import { SignIn } from "../services/SignIn.ts"
+import { choice, help } from "./Arguments.ts"
 import { CommandRefusal } from "./CommandRefusal.ts"
 import { operatorPorts } from "./Installation.ts"
 import { auditEntry } from "./Operator.ts"
@@ -20,10 +21,10 @@ const add = Command.make(
   "add",
   {
     name,
-    role: Flag.Literals("role", OperatorRole.literals).pipe(
-      Flag.withDescription(
-        "viewer looks, support also resolves, redelivers and proposes, approver also approves, admin also configures"
-      )
+    role: choice(
+      "role",
+      OperatorRole.literals,
+      "viewer looks, support also resolves, redelivers and proposes, approver also approves, admin also configures"
     )
   },
   Effect.fn(function* ({ name, role }) {
@@ -31,8 +32,10 @@ const add = Command.make(
     yield* printResult(added)
   }, Effect.provide(accountPorts))
 ).pipe(
-  Command.withDescription("Let a person use the console; the token is shown only once"),
-  Command.withExamples([{ command: "gateway operator add asha --role support", description: "Let Asha answer support tickets" }])
+  help("Let a person use the console; the token is shown only once", [
+    "gateway operator add asha --role support",
+    "Let Asha answer support tickets"
+  ])
 )
 
 const list = Command.make(
@@ -42,10 +45,7 @@ const list = Command.make(
     const operators = yield* Operators
     yield* printResult((yield* operators.list).map(({ createdAt, name, role }) => ({ name, role, created_at: iso(createdAt) })))
   }, Effect.provide(operatorPorts))
-).pipe(
-  Command.withDescription("List the people who may use the console"),
-  Command.withExamples([{ command: "gateway operator list", description: "List the people of the console" }])
-)
+).pipe(help("List the people who may use the console", ["gateway operator list", "List the people of the console"]))
 
 const remove = Command.make(
   "remove",
@@ -53,16 +53,18 @@ const remove = Command.make(
   Effect.fn(function* ({ name }) {
     const operators = yield* Operators
     if (!(yield* operators.remove(name, yield* auditEntry("operator remove", name, {}))))
-      return yield* new CommandRefusal({ message: `there is no operator ${name}: gateway operator list shows all of them` })
+      return yield* new CommandRefusal(`there is no operator ${name}: gateway operator list shows all of them`)
     yield* printResult({ removed: true })
   }, Effect.provide(operatorPorts))
 ).pipe(
-  Command.withDescription("Take the console away from a person; whoever is logged in under the name is out at once"),
-  Command.withExamples([{ command: "gateway operator remove asha", description: "Take the console away from Asha" }])
+  help("Take the console away from a person; whoever is logged in under the name is out at once", [
+    "gateway operator remove asha",
+    "Take the console away from Asha"
+  ])
 )
 
 export const operator = Command.make("operator").pipe(
-  Command.withDescription("People who use the console, each with a role and a token of their own"),
+  help("People who use the console, each with a role and a token of their own"),
   Command.withSubcommands([add, list, remove])
 )
 
@@ -72,6 +74,6 @@ export const addOperator = Effect.fn("addOperator")(function* (name: OperatorNam
   const operators = yield* Operators
   const { account, token } = yield* signIn.newAccount(name, role)
   if (!(yield* operators.add(account, yield* auditEntry("operator add", name, { role }))))
-    return yield* new CommandRefusal({ message: `there is an operator ${name} already: remove it first, or take another name` })
+    return yield* new CommandRefusal(`there is an operator ${name} already: remove it first, or take another name`)
   return { name, role, token }
 })

@@ -1,6 +1,7 @@
 import { Cause, Effect, Exit, Option } from "effect"
 import { CliConfig, type CliError, CliOutput, Command, GlobalFlag } from "effect/cli"
 import * as App from "../App.ts"
+import { help } from "./Arguments.ts"
 import { audit } from "./Audit.ts"
 import { clock } from "./Clock.ts"
 import { corridor } from "./Corridor.ts"
@@ -34,11 +35,8 @@ import { webhook } from "./Webhook.ts"
 /** The exit codes. A command that a signal stopped before it was done ends with the shells' code for an interrupt. */
 const exitCodes = { done: 0, refused: 1, wrongUsage: 2, interrupted: 130 } as const
 
-/** Every command. */
 export const gateway = Command.make("gateway").pipe(
-  Command.withDescription(
-    "The payment gateway: servers and operators' commands. A tenant's are login, payout, collection, listen and trigger"
-  ),
+  help("The payment gateway: servers and operators' commands. A tenant's are login, payout, collection, listen and trigger"),
   Command.withSubcommands([
     start,
     demo,

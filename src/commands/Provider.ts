@@ -7,7 +7,7 @@ import { ProviderRegistry } from "../services/ports/ProviderRegistry.ts"
 import { ProviderSwitches, switchedOff } from "../services/ports/ProviderSwitches.ts"
 import { checkProvider } from "../services/reference/ProviderCheck.ts"
 import { accountUsages } from "../services/settlement/AccountUsage.ts"
-import { exampleProvider, mode, providerName, requireKnownProviders } from "./Arguments.ts"
+import { exampleProvider, help, mode, providerName, requireKnownProviders } from "./Arguments.ts"
 import { CommandRefusal } from "./CommandRefusal.ts"
 import { Installation } from "./Installation.ts"
 import { printResult } from "./Output.ts"
@@ -21,21 +21,19 @@ const check = Command.make(
   Effect.fn(function* ({ provider }) {
     yield* requireKnownProviders([provider])
     const rows = yield* checkProvider(yield* ProviderRegistry, yield* (yield* Corridors).list, provider)
-    if (rows.length === 0) return yield* new CommandRefusal({ message: `no account of ${provider} is set: see docs/settings.md` })
+    if (rows.length === 0) return yield* new CommandRefusal(`no account of ${provider} is set: see docs/settings.md`)
     yield* printResult(rows)
     const wrong = rows.filter(({ result }) => result === "differs" || result === "unanswered")
     if (wrong.length > 0)
-      return yield* new CommandRefusal({
-        message: `${wrong.length} of ${rows.length} checks of ${provider} did not hold; nothing was charged or sent`
-      })
+      return yield* new CommandRefusal(
+        `${wrong.length} of ${rows.length} checks of ${provider} did not hold; nothing was charged or sent`
+      )
   })
 ).pipe(
-  Command.withDescription(
-    "Try with the accounts of a provider that are set what moves no money: credentials, wallets, countries, banks, networks, prices. Prints what differs from the corridor rows, what only the provider can confirm (docs/going-live), and what was not tried; exit 1 where something differs or is not answered"
-  ),
-  Command.withExamples([
-    { command: `gateway provider check ${exampleProvider}`, description: "Check an account before going live" }
-  ])
+  help(
+    "Try with the accounts of a provider that are set what moves no money: credentials, wallets, countries, banks, networks, prices. Prints what differs from the corridor rows, what only the provider can confirm (docs/going-live), and what was not tried; exit 1 where something differs or is not answered",
+    [`gateway provider check ${exampleProvider}`, "Check an account before going live"]
+  )
 )
 
 /** Settings with the providers as the gateway of this data folder reaches them: as they are set, or the simulator that runs beside it. */
@@ -71,10 +69,10 @@ const list = Command.make(
     yield* printResult(rows)
   }, Effect.provide(registryLayer))
 ).pipe(
-  Command.withDescription(
-    "List every provider and mode: its accounts here, whether the provider is switched on, how many transactions need each of them (open, or followed after their end), the path to which it has to send its callbacks, and those before it that are still taken. An account that is unset was sent transactions and is in no settings: nobody can ask about them"
-  ),
-  Command.withExamples([{ command: "gateway provider list", description: "List the providers" }])
+  help(
+    "List every provider and mode: its accounts here, whether the provider is switched on, how many transactions need each of them (open, or followed after their end), the path to which it has to send its callbacks, and those before it that are still taken. An account that is unset was sent transactions and is in no settings: nobody can ask about them",
+    ["gateway provider list", "List the providers"]
+  )
 )
 
 /** Once, where confirmations of payments go that no call of ours asked for. */
@@ -84,29 +82,26 @@ const register = Command.make(
   Effect.fn(function* ({ mode, provider }) {
     yield* requireKnownProviders([provider])
     const account = Option.getOrUndefined((yield* ProviderRegistry).find(provider, mode))
-    if (account === undefined)
-      return yield* new CommandRefusal({ message: `no ${mode} account of ${provider} is set: see docs/settings.md` })
+    if (account === undefined) return yield* new CommandRefusal(`no ${mode} account of ${provider} is set: see docs/settings.md`)
     const { registration } = account.callbacks
     if (registration === undefined)
-      return yield* new CommandRefusal({
-        message: `the address of ${provider}'s callbacks is set in its portal, and not by a call: gateway provider list shows the path`
-      })
+      return yield* new CommandRefusal(
+        `the address of ${provider}'s callbacks is set in its portal, and not by a call: gateway provider list shows the path`
+      )
     const { note, result } = yield* registration.register
     yield* printResult(
       Object.entries(registration.addresses).map(([name, address]) => ({ provider, mode, name, address, result }))
     )
-    if (result === "refused") return yield* new CommandRefusal({ message: `nothing was registered at ${provider}: ${note}` })
+    if (result === "refused") return yield* new CommandRefusal(`nothing was registered at ${provider}: ${note}`)
   })
 ).pipe(
-  Command.withDescription(
-    "Register with a provider where it has to confirm payments: M-Pesa those to its paybill (ConfirmationURL and ValidationURL). A second run changes nothing. The addresses are secret: a callback that comes there counts as the provider's"
-  ),
-  Command.withExamples([
-    { command: "gateway provider register PROVIDER --mode live", description: "Have payments confirmed to this gateway" }
-  ])
+  help(
+    "Register with a provider where it has to confirm payments: M-Pesa those to its paybill (ConfirmationURL and ValidationURL). A second run changes nothing. The addresses are secret: a callback that comes there counts as the provider's",
+    ["gateway provider register PROVIDER --mode live", "Have payments confirmed to this gateway"]
+  )
 )
 
 export const provider = Command.make("provider").pipe(
-  Command.withDescription("The providers that this program knows"),
+  help("The providers that this program knows"),
   Command.withSubcommands([list, off, on, Command.provide(check, registryLayer), Command.provide(register, registryLayer)])
 )

@@ -1,16 +1,16 @@
 import { Clock, Effect } from "effect"
-import { Command, Flag } from "effect/cli"
+import { Command } from "effect/cli"
 import { providerSubject } from "../domain/ConfigurationChange.ts"
 import { iso } from "../domain/Instant.ts"
 import { maskedText } from "../domain/Masking.ts"
 import { ProviderSwitches, switchOf } from "../services/ports/ProviderSwitches.ts"
-import { exampleProvider, providerName, requireKnownProviders, Words } from "./Arguments.ts"
+import { exampleProvider, help, providerName, requireKnownProviders, words } from "./Arguments.ts"
 import { CommandRefusal } from "./CommandRefusal.ts"
 import { operatorPorts } from "./Installation.ts"
 import { auditEntry } from "./Operator.ts"
 import { printResult } from "./Output.ts"
 
-const reason = Flag.String("reason").pipe(Flag.withSchema(Words(200)), Flag.withDescription("why, for the audit log"))
+const reason = words("reason", 200, "why, for the audit log")
 
 /** Turns the switch of a whole provider, by one person: in the console it takes two. */
 const switchCommand = (to: "off" | "on", description: string, why: string) =>
@@ -23,19 +23,16 @@ const switchCommand = (to: "off" | "on", description: string, why: string) =>
       const before = switchOf(yield* switches.list, provider)
       const isOff = to === "off"
       if ((before?.isOff ?? false) === isOff)
-        return yield* new CommandRefusal({ message: `${provider} is switched ${to} already: nothing was done` })
+        return yield* new CommandRefusal(`${provider} is switched ${to} already: nothing was done`)
       // Later than the change before it, whatever a clock says.
       const changedAt = Math.max(yield* Clock.currentTimeMillis, (before?.changedAt ?? 0) + 1)
       const wish = { provider, isOff, reason: maskedText(reason), changedAt }
       const entry = yield* auditEntry(`provider ${to}`, providerSubject(provider), { reason: wish.reason })
       if (!(yield* switches.set(wish, entry, before?.changedAt ?? null)))
-        return yield* new CommandRefusal({ message: "the switch was turned meanwhile: look at it again" })
+        return yield* new CommandRefusal("the switch was turned meanwhile: look at it again")
       yield* printResult({ provider, switch: to, since: iso(changedAt), reason: wish.reason })
     }, Effect.provide(operatorPorts))
-  ).pipe(
-    Command.withDescription(description),
-    Command.withExamples([{ command: `gateway provider ${to} ${exampleProvider} --reason "${why}"`, description: why }])
-  )
+  ).pipe(help(description, [`gateway provider ${to} ${exampleProvider} --reason "${why}"`, why]))
 
 export const off = switchCommand(
   "off",

@@ -8,7 +8,7 @@ import { Reconciliations } from "../services/ports/Reconciliations.ts"
 import { FeeBooking, type FeeDifference } from "../services/settlement/FeeBooking.ts"
 import { keptReconciliation } from "../services/settlement/KeptReconciliation.ts"
 import { Reconciliation, type ReconciliationReport } from "../services/settlement/Reconciliation.ts"
-import { exampleProvider, providerName } from "./Arguments.ts"
+import { exampleProvider, flag, help, isGiven, providerName } from "./Arguments.ts"
 import { CommandRefusal } from "./CommandRefusal.ts"
 import { bySystemUser } from "./Operator.ts"
 import { printErrors, printResult } from "./Output.ts"
@@ -37,9 +37,9 @@ const comparison = Effect.fnUntraced(function* ({ day, provider, start }: Compar
   yield* (yield* Reconciliations).keep(keptReconciliation(report, now))
   yield* printResult(report, undefined, forPeople(report))
   if (!report.ok)
-    return yield* new CommandRefusal({
-      message: `${report.differences.length} differences between the account at ${provider} and ours: see docs/runbooks/reconcile-difference.md`
-    })
+    return yield* new CommandRefusal(
+      `${report.differences.length} differences between the account at ${provider} and ours: see docs/runbooks/reconcile-difference.md`
+    )
 }, Effect.provide(reconciliationLayer))
 
 /** A file of rulings, which `review` books: what can be ruled by their account alone. */
@@ -68,8 +68,7 @@ const booking = Effect.fnUntraced(function* (
   const planned = yield* plan(yield* (yield* Reconciliation).reconcile(provider, start, day))
   const { booked, left } = apply ? yield* book(planned, yield* bySystemUser, alone) : planned
   yield* printResult({ provider, day, dry_run: !apply, fees: booked.map(feeView), left })
-  if (apply && left.length > 0)
-    return yield* new CommandRefusal({ message: `${left.length} fees of ${provider} were not booked` })
+  if (apply && left.length > 0) return yield* new CommandRefusal(`${left.length} fees of ${provider} were not booked`)
 }, Effect.provide(feesLayer))
 
 const feeView = (fee: FeeDifference) => ({
@@ -89,27 +88,19 @@ export const reconcile = Command.make(
   "reconcile",
   {
     provider: providerName,
-    day: Flag.String("day").pipe(
-      Flag.withSchema(Day),
-      Flag.withDescription("a UTC day such as 2026-01-31; today if left out"),
-      Flag.optional
+    day: flag("day", Day, "a UTC day such as 2026-01-31; today if left out").pipe(Flag.optional),
+    bookFees: isGiven(
+      "book-fees",
+      "list the fees that its statement names and that are not booked so, and what booking them does to floats"
     ),
-    bookFees: Flag.Boolean("book-fees").pipe(
-      Flag.withDefault(false),
-      Flag.withDescription(
-        "list the fees that its statement names and that are not booked so, and what booking them does to floats"
-      )
+    rulings: isGiven(
+      "rulings",
+      "print a file of rulings on what is in review and what its account says succeeded or failed: CSV of reference, outcome, fee_minor and currency"
     ),
-    rulings: Flag.Boolean("rulings").pipe(
-      Flag.withDefault(false),
-      Flag.withDescription(
-        "print a file of rulings on what is in review and what its account says succeeded or failed: CSV of reference, outcome, fee_minor and currency"
-      )
-    ),
-    apply: Flag.Boolean("apply").pipe(Flag.withDefault(false), Flag.withDescription("book them")),
-    alone: Flag.Boolean("no-second-person").pipe(
-      Flag.withDefault(false),
-      Flag.withDescription("states that nobody else is there to approve those that take two people; said in the audit log")
+    apply: isGiven("apply", "book them"),
+    alone: isGiven(
+      "no-second-person",
+      "states that nobody else is there to approve those that take two people; said in the audit log"
     )
   },
   Effect.fn(function* ({ alone, apply, bookFees, day, provider, rulings: asRulings }) {
@@ -117,25 +108,23 @@ export const reconcile = Command.make(
     const wanted = Option.getOrElse(day, () => iso(now).slice(0, DAY_LENGTH))
     const start = Option.getOrElse(startOf(wanted), () => now)
     if (asRulings && (bookFees || apply || alone))
-      return yield* new CommandRefusal({ message: "--rulings goes with no other option but --day" })
+      return yield* new CommandRefusal("--rulings goes with no other option but --day")
     if (asRulings) return yield* rulings({ provider, start, day: wanted })
     if (bookFees) return yield* booking({ provider, start, day: wanted }, { alone, apply })
-    if (apply || alone) return yield* new CommandRefusal({ message: "--apply and --no-second-person go with --book-fees" })
+    if (apply || alone) return yield* new CommandRefusal("--apply and --no-second-person go with --book-fees")
     yield* comparison({ provider, start, day: wanted }, now)
   })
 ).pipe(
-  Command.withDescription(
-    "Compare a provider's own account with ours, to the minor unit; exit 1 on any difference that nothing explains. It needs the provider's account in the settings"
-  ),
-  Command.withExamples([
-    { command: `gateway reconcile ${exampleProvider} --day 2026-01-31`, description: "Compare one UTC day" },
-    {
-      command: `gateway reconcile ${exampleProvider} --day 2026-01-31 --book-fees`,
-      description: "List the fees of that day that are booked otherwise than the statement names them; book them with --apply"
-    },
-    {
-      command: `gateway reconcile ${exampleProvider} --day 2026-01-31 --rulings > rulings.csv`,
-      description: "Write a file of rulings by what the statement says of that day's records in review"
-    }
-  ])
+  help(
+    "Compare a provider's own account with ours, to the minor unit; exit 1 on any difference that nothing explains. It needs the provider's account in the settings",
+    [`gateway reconcile ${exampleProvider} --day 2026-01-31`, "Compare one UTC day"],
+    [
+      `gateway reconcile ${exampleProvider} --day 2026-01-31 --book-fees`,
+      "List the fees of that day that are booked otherwise than the statement names them; book them with --apply"
+    ],
+    [
+      `gateway reconcile ${exampleProvider} --day 2026-01-31 --rulings > rulings.csv`,
+      "Write a file of rulings by what the statement says of that day's records in review"
+    ]
+  )
 )

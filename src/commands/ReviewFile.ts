@@ -1,13 +1,13 @@
 import { isUtf8 } from "node:buffer"
 import { readFile } from "node:fs/promises"
 import { Effect, Layer } from "effect"
-import { Argument, Command, Flag } from "effect/cli"
+import { Argument, Command } from "effect/cli"
 import type { Posting } from "../domain/Ledger.ts"
 import { maskedText } from "../domain/Masking.ts"
 import { type FileRow, ROWS_AT_MOST } from "../domain/RulingFile.ts"
 import { Review } from "../services/settlement/Review.ts"
 import { type LeftRow, type RulableRow, RulingFiles } from "../services/settlement/RulingFiles.ts"
-import { Words } from "./Arguments.ts"
+import { help, isGiven, words } from "./Arguments.ts"
 import { CommandRefusal } from "./CommandRefusal.ts"
 import { operatorPorts } from "./Installation.ts"
 import { auditEntry } from "./Operator.ts"
@@ -23,48 +23,38 @@ export const rule = Command.make(
         `comma-separated values with the columns reference, outcome, fee_minor and, where they are needed, amount_minor and currency; ${ROWS_AT_MOST} rows at most`
       )
     ),
-    evidence: Flag.String("evidence").pipe(
-      Flag.withSchema(Words(400)),
-      Flag.withDescription("how that is known, for the history and the audit log of each; the line and the file are added")
+    evidence: words(
+      "evidence",
+      400,
+      "how that is known, for the history and the audit log of each; the line and the file are added"
     ),
-    dry: Flag.Boolean("dry-run").pipe(
-      Flag.withDefault(false),
-      Flag.withDescription("shows what would be booked, and books nothing")
-    ),
-    alone: Flag.Boolean("no-second-person").pipe(
-      Flag.withDefault(false),
-      Flag.withDescription("states that nobody else is there to approve it; said in the audit log")
-    )
+    dry: isGiven("dry-run", "shows what would be booked, and books nothing"),
+    alone: isGiven("no-second-person", "states that nobody else is there to approve it; said in the audit log")
   },
   Effect.fn(function* ({ alone, dry, evidence, file }) {
     const files = yield* RulingFiles
     const text = yield* textOf(file)
     const judged = yield* files.judge(text)
-    if (typeof judged === "string") return yield* new CommandRefusal({ message: `${file}: ${judged}` })
+    if (typeof judged === "string") return yield* new CommandRefusal(`${file}: ${judged}`)
     if (dry)
       return yield* printResult({
         file: judged.digest,
         would_rule: judged.ready.map(readyView),
         not_ruled: judged.left.map(leftView)
       })
-    if (judged.ready.length > 0 && !alone) return yield* new CommandRefusal({ message: TWO_PEOPLE })
+    if (judged.ready.length > 0 && !alone) return yield* new CommandRefusal(TWO_PEOPLE)
     const { actor, at, details } = yield* auditEntry("review resolve", "", { second_person: "there is none" })
     const { left, ruled } = yield* files.rule(judged, maskedText(evidence), { at, actor, details })
     yield* printResult({ file: judged.digest, ruled: ruled.map(rowView), not_ruled: left.map(leftView) })
     // Rows that are left need somebody: a script learns of it by the exit code.
     const open = left.filter(({ isDone }) => !isDone).length
-    if (open > 0) return yield* new CommandRefusal({ message: `${open} of the rows ${open === 1 ? "was" : "were"} not ruled` })
+    if (open > 0) return yield* new CommandRefusal(`${open} of the rows ${open === 1 ? "was" : "were"} not ruled`)
   }, Effect.provide(filePorts))
 ).pipe(
-  Command.withDescription(
-    "Rule on many cases by one file of evidence, each as review resolve does and with an audit row of its own; a row that cannot be ruled is left, and the reason printed with its line"
-  ),
-  Command.withExamples([
-    {
-      command: 'gateway review rule rulings.csv --evidence "letter of the provider of 31 January" --dry-run',
-      description: "See what a file would book"
-    }
-  ])
+  help(
+    "Rule on many cases by one file of evidence, each as review resolve does and with an audit row of its own; a row that cannot be ruled is left, and the reason printed with its line",
+    ['gateway review rule rulings.csv --evidence "letter of the provider of 31 January" --dry-run', "See what a file would book"]
+  )
 )
 
 const TWO_PEOPLE =
@@ -73,9 +63,9 @@ const TWO_PEOPLE =
 const textOf = Effect.fnUntraced(function* (file: string) {
   const bytes = yield* Effect.tryPromise({
     try: () => readFile(file),
-    catch: () => new CommandRefusal({ message: `${file} cannot be read` })
+    catch: () => new CommandRefusal(`${file} cannot be read`)
   })
-  return isUtf8(bytes) ? bytes.toString("utf8") : yield* new CommandRefusal({ message: `${file} is no text in UTF-8` })
+  return isUtf8(bytes) ? bytes.toString("utf8") : yield* new CommandRefusal(`${file} is no text in UTF-8`)
 })
 
 const rowView = ({ amount, fee, line, outcome, reference }: FileRow) => ({

@@ -1,4 +1,4 @@
-import { Clock, Effect, Layer, Option } from "effect"
+import { Clock, Effect, Layer } from "effect"
 import { Command, Flag } from "effect/cli"
 import * as App from "../App.ts"
 import { Currency } from "../domain/Currency.ts"
@@ -8,13 +8,10 @@ import { maskedText } from "../domain/Masking.ts"
 import { ACKNOWLEDGED_HOURS, restingUntil } from "../services/ports/Acknowledgements.ts"
 import { UnsettledKind, UnsettledState, type UnsettledTransaction, UnsettledWork } from "../services/ports/UnsettledWork.ts"
 import { HANDLED_AT_MOST, UnsettledQueue } from "../services/settlement/UnsettledQueue.ts"
-import { Amount, exampleProvider, moment, requireKnownProviders, Words } from "./Arguments.ts"
+import { Amount, exampleProvider, help, moment, only, requireKnownProviders, Words } from "./Arguments.ts"
 import { auditEntry } from "./Operator.ts"
 import { printErrors, printResult } from "./Output.ts"
 import { settingsWithProviders } from "./Provider.ts"
-
-const only = <A>(flag: Flag.Flag<A>, description: string) =>
-  flag.pipe(Flag.optional, Flag.withDescription(description), Flag.map(Option.getOrNull))
 
 const queueLayer = Layer.unwrap(
   Effect.map(settingsWithProviders, (settings) => Layer.provideMerge(UnsettledQueue.layer, App.outcomePolling(settings)))
@@ -63,15 +60,10 @@ export const unknown = Command.make(
     yield* printResult(yield* queue.ask(references, (subject) => ({ ...entry, subject })))
   }, Effect.provide(queueLayer))
 ).pipe(
-  Command.withDescription(
-    `List everything whose outcome is unknown or overdue, the oldest first, at most ${HANDLED_AT_MOST}; with --ask or --acknowledge do that with each of them`
-  ),
-  Command.withExamples([
-    {
-      command: `gateway review unknown --provider ${exampleProvider} --ask "it answers again"`,
-      description: "Ask about everything that a hang left"
-    }
-  ])
+  help(
+    `List everything whose outcome is unknown or overdue, the oldest first, at most ${HANDLED_AT_MOST}; with --ask or --acknowledge do that with each of them`,
+    [`gateway review unknown --provider ${exampleProvider} --ask "it answers again"`, "Ask about everything that a hang left"]
+  )
 )
 
 const rowView = (row: UnsettledTransaction) => ({

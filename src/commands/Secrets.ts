@@ -3,6 +3,7 @@ import { Effect, Layer, Redacted } from "effect"
 import { Command, Flag } from "effect/cli"
 import * as App from "../App.ts"
 import { MasterKeyRotation } from "../services/ports/MasterKeyRotation.ts"
+import { help } from "./Arguments.ts"
 import { CommandRefusal } from "./CommandRefusal.ts"
 import { Installation } from "./Installation.ts"
 import { auditEntry } from "./Operator.ts"
@@ -22,21 +23,18 @@ const rotate = Command.make(
     const rotation = yield* MasterKeyRotation
     const old = yield* Effect.tryPromise({
       try: async () => Redacted.make((await readFile(from, "utf8")).trim()),
-      catch: () => new CommandRefusal({ message: `cannot read ${from}: --from takes the file that holds the old key` })
+      catch: () => new CommandRefusal(`cannot read ${from}: --from takes the file that holds the old key`)
     })
     const rewrapped = yield* rotation
       .rotate(old, yield* auditEntry("secrets rotate", "master key", {}))
-      .pipe(Effect.catchTag("RotationIncomplete", ({ message }) => Effect.fail(new CommandRefusal({ message }))))
+      .pipe(Effect.catchTag("RotationIncomplete", ({ message }) => Effect.fail(new CommandRefusal(message))))
     yield* printResult({ rewrapped })
   }, Effect.provide(rotationPorts))
 ).pipe(
-  Command.withDescription(
-    "Re-wrap under MASTER_KEY what the old master key seals. Stop every gateway, run this with MASTER_KEY set to the new key, and start them with it. If it was stopped halfway, run it again"
-  ),
-  Command.withExamples([{ command: "gateway secrets rotate --from old-master.key", description: "Change the master key" }])
+  help(
+    "Re-wrap under MASTER_KEY what the old master key seals. Stop every gateway, run this with MASTER_KEY set to the new key, and start them with it. If it was stopped halfway, run it again",
+    ["gateway secrets rotate --from old-master.key", "Change the master key"]
+  )
 )
 
-export const secrets = Command.make("secrets").pipe(
-  Command.withDescription("What the master key seals"),
-  Command.withSubcommands([rotate])
-)
+export const secrets = Command.make("secrets").pipe(help("What the master key seals"), Command.withSubcommands([rotate]))

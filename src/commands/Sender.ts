@@ -3,7 +3,7 @@ import { Command, Flag } from "effect/cli"
 import { maskedText } from "../domain/Masking.ts"
 import { maskedSender, senderFrom } from "../domain/Sender.ts"
 import { Tenants } from "../services/ports/Tenants.ts"
-import { appId, Words } from "./Arguments.ts"
+import { appId, help, reason } from "./Arguments.ts"
 import { CommandRefusal, noTenant } from "./CommandRefusal.ts"
 import { operatorPorts } from "./Installation.ts"
 import { auditEntry } from "./Operator.ts"
@@ -11,23 +11,22 @@ import { printResult } from "./Output.ts"
 
 // The payer, as it is sent to providers where a country requires it.
 
-const reason = Flag.String("reason").pipe(Flag.withSchema(Words(500)), Flag.withDescription("why, for the audit log"))
-const words = (name: string, description: string) => Flag.String(name).pipe(Flag.withDescription(description))
+const free = (name: string, description: string) => Flag.String(name).pipe(Flag.withDescription(description))
 
 const set = Command.make(
   "set",
   {
     appId,
-    name: words("name", "the company's or person's full name, as in its papers"),
-    country: words("country", "two letters, such as KE"),
-    number: words("number", "its phone number, with or without the country's prefix"),
-    address: words("address", "its address, in one line"),
+    name: free("name", "the company's or person's full name, as in its papers"),
+    country: free("country", "two letters, such as KE"),
+    number: free("number", "its phone number, with or without the country's prefix"),
+    address: free("address", "its address, in one line"),
     reason
   },
   Effect.fn(function* ({ address, appId, country, name, number, reason }) {
     const tenants = yield* Tenants
     const typed = senderFrom({ address, country, name, number })
-    if (Result.isFailure(typed)) return yield* new CommandRefusal({ message: typed.failure })
+    if (Result.isFailure(typed)) return yield* new CommandRefusal(typed.failure)
     const shown = maskedSender(typed.success)
     if (
       !(yield* tenants.setSender(
@@ -40,14 +39,9 @@ const set = Command.make(
     yield* printResult({ app_id: appId, sender: shown })
   }, Effect.provide(operatorPorts))
 ).pipe(
-  Command.withDescription(
-    "Say who pays for a tenant's payouts, where a provider requires a sender: corridors with `requires_sender`"
-  ),
-  Command.withExamples([
-    {
-      command: 'gateway sender set shop --name "Shop Ltd" --country KE --number 0711002233 --address "1 Moi Avenue" --reason KYC',
-      description: "Let a tenant pay out where a sender is required"
-    }
+  help("Say who pays for a tenant's payouts, where a provider requires a sender: corridors with `requires_sender`", [
+    'gateway sender set shop --name "Shop Ltd" --country KE --number 0711002233 --address "1 Moi Avenue" --reason KYC',
+    "Let a tenant pay out where a sender is required"
   ])
 )
 
@@ -63,15 +57,13 @@ const remove = Command.make(
     yield* printResult({ app_id: appId, sender: null })
   }, Effect.provide(operatorPorts))
 ).pipe(
-  Command.withDescription(
-    "Forget who pays for a tenant: payouts that have to name a sender are refused, or name the provider account's"
-  ),
-  Command.withExamples([
-    { command: 'gateway sender remove shop --reason "it moved away"', description: "Forget who pays for a tenant" }
+  help("Forget who pays for a tenant: payouts that have to name a sender are refused, or name the provider account's", [
+    'gateway sender remove shop --reason "it moved away"',
+    "Forget who pays for a tenant"
   ])
 )
 
 export const sender = Command.make("sender").pipe(
-  Command.withDescription("Who pays for a tenant's payouts, where a provider requires a sender"),
+  help("Who pays for a tenant's payouts, where a provider requires a sender"),
   Command.withSubcommands([set, remove])
 )

@@ -1,6 +1,7 @@
 import { Context, Effect, Layer } from "effect"
 import { Command } from "effect/cli"
 import * as App from "../App.ts"
+import { help } from "./Arguments.ts"
 import { Installation } from "./Installation.ts"
 import { addressesOf, printAddresses, rememberManagement, untilStopped } from "./ServedAddresses.ts"
 
@@ -16,10 +17,10 @@ export const serve = Command.make(
     Effect.provide(App.logs)
   )
 ).pipe(
-  Command.withDescription(
-    "Run the gateway until SIGTERM or SIGINT, then let requests under way end. In production it needs DATABASE_URL, MASTER_KEY and the account of a provider"
-  ),
-  Command.withExamples([{ command: "gateway serve", description: "Serve tenants on HOST and PORT" }])
+  help(
+    "Run the gateway until SIGTERM or SIGINT, then let requests under way end. In production it needs DATABASE_URL, MASTER_KEY and the account of a provider",
+    ["gateway serve", "Serve tenants on HOST and PORT"]
+  )
 )
 
 /**

@@ -2,6 +2,7 @@ import { readFile } from "node:fs/promises"
 import { Clock, Effect, Option } from "effect"
 import { Command, Flag } from "effect/cli"
 import { randomSource } from "../App.ts"
+import { help, isGiven } from "./Arguments.ts"
 import { CommandRefusal } from "./CommandRefusal.ts"
 import { printResult } from "./Output.ts"
 import { readHeaders } from "./signing/RefusedRequest.ts"
@@ -15,10 +16,7 @@ export const signCommand = Command.make(
     url: Flag.String("url").pipe(Flag.withDescription("exactly the address that will be called")),
     body: Flag.String("body").pipe(Flag.withDescription("a file with the exact bytes of the body"), Flag.optional),
     key: Flag.String("key").pipe(Flag.withDescription("a file with what `key issue --json` printed")),
-    explain: Flag.Boolean("explain").pipe(
-      Flag.withDefault(false),
-      Flag.withDescription("print the string to sign and the body's hash as well")
-    ),
+    explain: isGiven("explain", "print the string to sign and the body's hash as well"),
     headers: Flag.String("headers").pipe(
       Flag.withDescription(
         "a file with the headers of a refused request, as `Name: value` lines or as curl -v prints them: say which part differs"
@@ -36,30 +34,23 @@ export const signCommand = Command.make(
     yield* printResult(explainedView(signed), explainedLines(signed))
   }, Effect.provide(randomSource))
 ).pipe(
-  Command.withDescription(
-    "The four signing headers of one request, as `curl -H @-` takes them; good for two minutes. `--explain` shows what they sign; with `--headers`, why a request was refused"
-  ),
-  Command.withExamples([
-    {
-      command:
-        "gateway sign --method GET --url http://127.0.0.1:8080/v1/float --key tenant.json | curl -H @- http://127.0.0.1:8080/v1/float",
-      description: "Sign a read and send it"
-    },
-    {
-      command:
-        "gateway sign --explain --method POST --url https://pay.example/v1/payouts --body body.json --key key.json --headers sent.txt",
-      description: "Find out why a signature was refused"
-    }
-  ])
+  help(
+    "The four signing headers of one request, as `curl -H @-` takes them; good for two minutes. `--explain` shows what they sign; with `--headers`, why a request was refused",
+    [
+      "gateway sign --method GET --url http://127.0.0.1:8080/v1/float --key tenant.json | curl -H @- http://127.0.0.1:8080/v1/float",
+      "Sign a read and send it"
+    ],
+    [
+      "gateway sign --explain --method POST --url https://pay.example/v1/payouts --body body.json --key key.json --headers sent.txt",
+      "Find out why a signature was refused"
+    ]
+  )
 )
 
 const readKeyFile = (file: string): Effect.Effect<KeyFile, CommandRefusal> =>
   read(file).pipe(
     Effect.flatMap((text) => decodeKeyFile(text.toString("utf8"))),
-    Effect.catchTag(
-      "SchemaError",
-      () => new CommandRefusal({ message: `${file} is no key file: make one with gateway key issue --json` })
-    )
+    Effect.catchTag("SchemaError", () => new CommandRefusal(`${file} is no key file: make one with gateway key issue --json`))
   )
 
 const fieldNames = ["version", "app_id", "key_id", "host", "method", "path", "query", "timestamp", "nonce", "body_sha256"]
@@ -111,5 +102,5 @@ const adviceFor = ({ differences, isExplained, isSignatureRight }: Diagnosis): s
 const read = (file: string) =>
   Effect.tryPromise({
     try: () => readFile(file),
-    catch: () => new CommandRefusal({ message: `cannot read ${file}` })
+    catch: () => new CommandRefusal(`cannot read ${file}`)
   })

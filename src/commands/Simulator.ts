@@ -4,12 +4,12 @@ import { join, resolve } from "node:path"
 import { Effect, Option, Schedule, Schema } from "effect"
 import { Command } from "effect/cli"
 import * as App from "../App.ts"
+import { help } from "./Arguments.ts"
 import { CommandRefusal } from "./CommandRefusal.ts"
 import { DataFolder, type ProcessRecord } from "./DataFolder.ts"
 import { printResult } from "./Output.ts"
 import { untilStopped } from "./ServedAddresses.ts"
 
-/** Where a data folder remembers its simulator. */
 export const simulatorFile = (dataDir: string): string => join(dataDir, "simulator.json")
 
 export const simulator = Command.make(
@@ -28,12 +28,10 @@ export const simulator = Command.make(
     Effect.provide(App.logs)
   )
 ).pipe(
-  Command.withDescription(
-    "Run the provider simulator alone until SIGTERM or SIGINT. It needs no setting; SIMULATOR_PORT says where its control port is"
-  ),
-  Command.withExamples([
-    { command: "gateway simulator --json", description: "Print the control address and the address of each simulated provider" }
-  ])
+  help(
+    "Run the provider simulator alone until SIGTERM or SIGINT. It needs no setting; SIMULATOR_PORT says where its control port is",
+    ["gateway simulator --json", "Print the control address and the address of each simulated provider"]
+  )
 )
 
 const LOOPBACK = "127.0.0.1"
@@ -51,7 +49,7 @@ const openSimulator = Effect.fnUntraced(
       providers: simulatedProviders(settings)
     })
   },
-  Effect.catchDefect((defect) => new CommandRefusal({ message: defect instanceof Error ? defect.message : String(defect) }))
+  Effect.catchDefect((defect) => new CommandRefusal(defect instanceof Error ? defect.message : String(defect)))
 )
 
 /** Where the simulator is: its control address, and each provider's own by its name. */
@@ -129,7 +127,7 @@ const launch = Effect.fnUntraced(function* (settings: App.Settings, file: string
   const variables = yield* App.Environment
   const child = yield* Effect.tryPromise({
     try: () => spawnDetached(variables, log),
-    catch: (cause) => new CommandRefusal({ message: `cannot start the simulator: ${String(cause)}` })
+    catch: (cause) => new CommandRefusal(`cannot start the simulator: ${String(cause)}`)
   })
   const hasEnded = () => child.exitCode !== null || child.signalCode !== null
   const place = yield* Effect.repeat(placeIn(file), {
@@ -137,9 +135,9 @@ const launch = Effect.fnUntraced(function* (settings: App.Settings, file: string
     schedule: Schedule.spaced(ASKED_EVERY)
   }).pipe(Effect.timeoutOption(READY_WITHIN), Effect.map(Option.flatten))
   if (Option.isSome(place)) return place.value
-  if (hasEnded()) return yield* new CommandRefusal({ message: `the simulator did not start: ${yield* lastWords(log)}` })
+  if (hasEnded()) return yield* new CommandRefusal(`the simulator did not start: ${yield* lastWords(log)}`)
   yield* Effect.sync(() => child.kill("SIGKILL"))
-  return yield* new CommandRefusal({ message: `the simulator did not answer within ${READY_WITHIN}; its log is ${log}` })
+  return yield* new CommandRefusal(`the simulator did not answer within ${READY_WITHIN}; its log is ${log}`)
 })
 
 const spawnDetached = async (variables: Readonly<Record<string, string | undefined>>, log: string) => {

@@ -8,6 +8,7 @@ import { Operators } from "../services/ports/Operators.ts"
 import { ProviderRegistry } from "../services/ports/ProviderRegistry.ts"
 import { SignIn } from "../services/SignIn.ts"
 import type { KnownSimulator } from "../simulator/SimulatorModule.ts"
+import { help } from "./Arguments.ts"
 import { CommandRefusal } from "./CommandRefusal.ts"
 import { DataFolder } from "./DataFolder.ts"
 import { Installation, onlyForDevelopment } from "./Installation.ts"
@@ -51,15 +52,12 @@ export const start = Command.make(
     onlyForDevelopment("start")
   )
 ).pipe(
-  Command.withDescription(
-    "Run the gateway, PostgreSQL and the provider simulator until stopped, with a tenant to try it with. For development: it needs no setting, and refuses to run where a real database or a provider account is set"
-  ),
-  Command.withExamples([
-    { command: "gateway start", description: "Start everything, and print an address, credentials and a signed request" }
-  ])
+  help(
+    "Run the gateway, PostgreSQL and the provider simulator until stopped, with a tenant to try it with. For development: it needs no setting, and refuses to run where a real database or a provider account is set",
+    ["gateway start", "Start everything, and print an address, credentials and a signed request"]
+  )
 )
 
-/** Where a data folder remembers the gateway that `start` runs. */
 const gatewayFile = (dataDir: string): string => join(dataDir, "gateway.json")
 
 /** The console is for the person who tries the gateway on this machine. */
@@ -136,9 +134,7 @@ const registerCallbacks = Effect.fnUntraced(function* (
       )
     ).pipe(
       Effect.timeout(REGISTER_WITHIN),
-      Effect.mapError(
-        (error) => new CommandRefusal({ message: `cannot tell the simulator where to send callbacks: ${error.message}` })
-      )
+      Effect.mapError((error) => new CommandRefusal(`cannot tell the simulator where to send callbacks: ${error.message}`))
     )
   }
 })

@@ -1,7 +1,7 @@
 import { Clock, Effect, Layer, Option } from "effect"
 import { Command } from "effect/cli"
 import * as App from "../App.ts"
-import { Mode } from "../domain/Ids.ts"
+import type { Mode } from "../domain/Ids.ts"
 import { type Instant, iso } from "../domain/Instant.ts"
 import { attention, elapsed } from "../services/Attention.ts"
 import type { CommitSettings } from "../services/ports/DatabaseState.ts"
@@ -12,9 +12,10 @@ import {
   type StatusSnapshot,
   type UnansweredTransaction
 } from "../services/ports/GatewayStatus.ts"
-import { ProviderRegistry } from "../services/ports/ProviderRegistry.ts"
+import { ProviderRegistry, registeredAccounts } from "../services/ports/ProviderRegistry.ts"
 import { ProviderSwitches, switchedOffTexts } from "../services/ports/ProviderSwitches.ts"
 import { accountUsages, accountWarnings } from "../services/settlement/AccountUsage.ts"
+import { help } from "./Arguments.ts"
 import { CommandRefusal } from "./CommandRefusal.ts"
 import { DataFolder } from "./DataFolder.ts"
 import { printResult } from "./Output.ts"
@@ -31,10 +32,10 @@ const standingLayer = Layer.unwrap(Effect.map(settingsWithProviders, App.gateway
 export const status = Command.make("status", {}, () =>
   standing.pipe(Effect.provide(standingLayer), Effect.catchTag("DatabaseError", withoutDatabase), Effect.provide(App.logs))
 ).pipe(
-  Command.withDescription(
-    "Show on one screen what needs attention: what is open, unknown, waiting or owed, and what the last checks found. Open circuits are those of the gateway on this machine. What could not be asked is called unreachable; exit 1 where that is the database"
-  ),
-  Command.withExamples([{ command: "gateway status", description: "Look first at needs_attention" }])
+  help(
+    "Show on one screen what needs attention: what is open, unknown, waiting or owed, and what the last checks found. Open circuits are those of the gateway on this machine. What could not be asked is called unreachable; exit 1 where that is the database",
+    ["gateway status", "Look first at needs_attention"]
+  )
 )
 
 const switchedOff = Effect.flatMap(ProviderSwitches, ({ list }) => Effect.map(list, switchedOffTexts))
@@ -47,9 +48,7 @@ const standing = Effect.gen(function* () {
   const node = yield* nodeHere(yield* App.settings)
   const databaseRole = yield* protection
   const swapped = accountWarnings(accountUsages(registry, yield* byAccount(BY_ACCOUNT_AT_MOST)))
-  const registered = registry.known.flatMap((provider) =>
-    Mode.literals.filter((mode) => Option.isSome(registry.find(provider, mode))).map((mode) => ({ provider, mode }))
-  )
+  const registered = registeredAccounts(registry)
   const view = {
     at: iso(picture.at),
     needs_attention: attentionOf(picture, databaseRole, [...(yield* switchedOff), ...swapped, ...nodeAttention(node)]),
@@ -139,7 +138,7 @@ const withoutDatabase = Effect.fnUntraced(function* ({ message }: { readonly mes
     node_here: node,
     ...Object.fromEntries(unasked.map((name) => [name, UNREACHABLE]))
   })
-  return yield* new CommandRefusal({ message })
+  return yield* new CommandRefusal(message)
 })
 
 /** "nothing" when all is well. */

@@ -1,10 +1,10 @@
 import { Clock, Effect, Option } from "effect"
-import { Argument, Command, Flag } from "effect/cli"
+import { Argument, Command } from "effect/cli"
 import type { AppId } from "../domain/Ids.ts"
 import { maskedText } from "../domain/Masking.ts"
 import { Capability, defaultCapabilities, sortedCapabilities, type Tenant } from "../domain/Tenant.ts"
 import { Tenants } from "../services/ports/Tenants.ts"
-import { appId, exampleProvider, providerName, requireKnownProviders, Words } from "./Arguments.ts"
+import { appId, choice, exampleProvider, help, providerName, reason, requireKnownProviders, Words } from "./Arguments.ts"
 import { CommandRefusal, noTenant } from "./CommandRefusal.ts"
 import { operatorPorts } from "./Installation.ts"
 import { auditEntry } from "./Operator.ts"
@@ -17,8 +17,10 @@ const create = Command.make(
     yield* printResult(tenantView(yield* createTenant(appId)))
   }, Effect.provide(operatorPorts))
 ).pipe(
-  Command.withDescription("Make a tenant, with the default capabilities. It needs a key and a float before it can pay out"),
-  Command.withExamples([{ command: "gateway tenant create shop", description: "Make the tenant shop" }])
+  help("Make a tenant, with the default capabilities. It needs a key and a float before it can pay out", [
+    "gateway tenant create shop",
+    "Make the tenant shop"
+  ])
 )
 
 const list = Command.make(
@@ -28,12 +30,7 @@ const list = Command.make(
     const tenants = yield* Tenants
     yield* printResult((yield* tenants.list).map(treatedView))
   }, Effect.provide(operatorPorts))
-).pipe(
-  Command.withDescription("List every tenant, by name"),
-  Command.withExamples([{ command: "gateway tenant list", description: "List the tenants" }])
-)
-
-const reason = Flag.String("reason").pipe(Flag.withSchema(Words(500)), Flag.withDescription("why, for the audit log"))
+).pipe(help("List every tenant, by name", ["gateway tenant list", "List the tenants"]))
 
 const statusCommand = (name: "freeze" | "unfreeze", status: Tenant["status"], description: string, why: string) =>
   Command.make(
@@ -48,10 +45,7 @@ const statusCommand = (name: "freeze" | "unfreeze", status: Tenant["status"], de
       )
       yield* answerTenant(appId, changed)
     }, Effect.provide(operatorPorts))
-  ).pipe(
-    Command.withDescription(description),
-    Command.withExamples([{ command: `gateway tenant ${name} shop --reason "${why}"`, description }])
-  )
+  ).pipe(help(description, [`gateway tenant ${name} shop --reason "${why}"`, description]))
 
 const capabilityCommand = (name: "grant" | "deny", description: string) =>
   Command.make(
@@ -67,7 +61,7 @@ const capabilityCommand = (name: "grant" | "deny", description: string) =>
       const entry = yield* auditEntry(`tenant ${name}`, appId, { capability })
       yield* answerTenant(appId, yield* tenants.setCapability(appId, capability, name === "grant", entry))
     }, Effect.provide(operatorPorts))
-  ).pipe(Command.withDescription(description), Command.withExamples([{ command: `gateway tenant ${name} shop fx`, description }]))
+  ).pipe(help(description, [`gateway tenant ${name} shop fx`, description]))
 
 const pin = Command.make(
   "pin",
@@ -79,12 +73,9 @@ const pin = Command.make(
     yield* answerTenant(appId, yield* tenants.pin(appId, provider, entry), treatedView)
   }, Effect.provide(operatorPorts))
 ).pipe(
-  Command.withDescription("Send a tenant to one provider alone, in every corridor that has it; other corridors keep their order"),
-  Command.withExamples([
-    {
-      command: `gateway tenant pin shop ${exampleProvider} --reason "their own contract"`,
-      description: "Send a tenant to one provider"
-    }
+  help("Send a tenant to one provider alone, in every corridor that has it; other corridors keep their order", [
+    `gateway tenant pin shop ${exampleProvider} --reason "their own contract"`,
+    "Send a tenant to one provider"
   ])
 )
 
@@ -97,9 +88,9 @@ const unpin = Command.make(
     yield* answerTenant(appId, yield* tenants.pin(appId, null, entry), treatedView)
   }, Effect.provide(operatorPorts))
 ).pipe(
-  Command.withDescription("Undo a pin: the corridors decide again"),
-  Command.withExamples([
-    { command: 'gateway tenant unpin shop --reason "the contract ended"', description: "Let the corridors decide again" }
+  help("Undo a pin: the corridors decide again", [
+    'gateway tenant unpin shop --reason "the contract ended"',
+    "Let the corridors decide again"
   ])
 )
 
@@ -107,8 +98,10 @@ const guard = Command.make(
   "guard",
   {
     appId,
-    repeatSales: Flag.Literals("repeat-sales", ["allow", "refuse"]).pipe(
-      Flag.withDescription("refuse is the default: a number is not charged again within 15 minutes after a charge that succeeded")
+    repeatSales: choice(
+      "repeat-sales",
+      ["allow", "refuse"],
+      "refuse is the default: a number is not charged again within 15 minutes after a charge that succeeded"
     ),
     reason
   },
@@ -118,19 +111,14 @@ const guard = Command.make(
     yield* answerTenant(appId, yield* tenants.setRepeatSales(appId, repeatSales === "allow", entry), treatedView)
   }, Effect.provide(operatorPorts))
 ).pipe(
-  Command.withDescription(
-    "Allow a tenant to charge one number again within 15 minutes, for shops that sell one customer several things; a charge that is still open, or that failed without proof, always stops the next one"
-  ),
-  Command.withExamples([
-    {
-      command: 'gateway tenant guard shop --repeat-sales allow --reason "sells tickets one by one"',
-      description: "Allow repeated sales to one number"
-    }
-  ])
+  help(
+    "Allow a tenant to charge one number again within 15 minutes, for shops that sell one customer several things; a charge that is still open, or that failed without proof, always stops the next one",
+    ['gateway tenant guard shop --repeat-sales allow --reason "sells tickets one by one"', "Allow repeated sales to one number"]
+  )
 )
 
 export const tenant = Command.make("tenant").pipe(
-  Command.withDescription("Tenants: the applications that use the gateway"),
+  help("Tenants: the applications that use the gateway"),
   Command.withSubcommands([
     create,
     list,
@@ -160,7 +148,7 @@ export const createTenant = Effect.fn("createTenant")(function* (appId: AppId) {
     tenant,
     yield* auditEntry("tenant create", appId, { capabilities: tenant.capabilities.join(",") })
   )
-  if (!created) return yield* new CommandRefusal({ message: `the tenant ${appId} exists already: choose another name` })
+  if (!created) return yield* new CommandRefusal(`the tenant ${appId} exists already: choose another name`)
   return tenant
 })
 

@@ -1,4 +1,4 @@
-import { Effect, Layer, Option, Schema } from "effect"
+import { Effect, Layer, Option } from "effect"
 import { Command, Flag } from "effect/cli"
 import * as App from "../App.ts"
 import { callPhases } from "../domain/CallTimes.ts"
@@ -8,7 +8,7 @@ import { ExchangeStatus } from "../domain/Exchange.ts"
 import { AppId, isReference, Mode } from "../domain/Ids.ts"
 import { type Instant, iso } from "../domain/Instant.ts"
 import { CollectionStatus, PayoutStatus } from "../domain/Payment.ts"
-import { type Transaction } from "../domain/Transaction.ts"
+import type { Transaction } from "../domain/Transaction.ts"
 import { recordView } from "../domain/View.ts"
 import type { HistoryLine } from "../services/ports/FloatLedger.ts"
 import { ProviderRegistry, sentWith } from "../services/ports/ProviderRegistry.ts"
@@ -17,7 +17,7 @@ import { type StoredTransaction, Transactions } from "../services/ports/Transact
 import { WebhookDeliveries } from "../services/ports/WebhookDeliveries.ts"
 import { OutcomePoller } from "../services/settlement/OutcomePoller.ts"
 import { withItsRefunds, withRefunds } from "../services/settlement/ShownRecords.ts"
-import { moment, reference, requireKnownProviders } from "./Arguments.ts"
+import { flag, help, isGiven, moment, only, reference, requireKnownProviders, WholeNumber } from "./Arguments.ts"
 import { CommandRefusal, noTenant } from "./CommandRefusal.ts"
 import { operatorPorts } from "./Installation.ts"
 import { auditEntry } from "./Operator.ts"
@@ -30,10 +30,6 @@ const MOST_ROWS = 1000
 const DELIVERIES_SHOWN = 50
 
 const statuses = [...new Set([...CollectionStatus.literals, ...PayoutStatus.literals, ...ExchangeStatus.literals])]
-const Limit = Schema.FiniteFromString.check(Schema.isInt(), Schema.isBetween({ minimum: 1, maximum: MOST_ROWS }))
-
-const only = <A>(flag: Flag.Flag<A>, description: string) =>
-  flag.pipe(Flag.optional, Flag.withDescription(description), Flag.map(Option.getOrNull))
 
 /** The filters that only the console has. */
 const nothingElse = {
@@ -54,16 +50,11 @@ const list = Command.make(
     kind: only(Flag.Literals("kind", ["payout", "collection", "exchange"]), "of this kind"),
     status: only(Flag.Literals("status", statuses), "of this status"),
     provider: only(Flag.String("provider"), "at this provider"),
-    needsReview: Flag.Boolean("needs-review").pipe(
-      Flag.withDefault(false),
-      Flag.withDescription("only what needs a person, however old it is")
-    ),
+    needsReview: isGiven("needs-review", "only what needs a person, however old it is"),
     createdFrom: moment("from", "created at this moment or later, such as 2026-01-31T12:00:00.000Z"),
     createdTo: moment("to", "created before this moment"),
-    limit: Flag.String("limit").pipe(
-      Flag.withSchema(Limit),
-      Flag.withDefault(ROWS_LISTED),
-      Flag.withDescription(`how many, from 1 to ${MOST_ROWS}; ${ROWS_LISTED} if left out`)
+    limit: flag("limit", WholeNumber(MOST_ROWS), `how many, from 1 to ${MOST_ROWS}; ${ROWS_LISTED} if left out`).pipe(
+      Flag.withDefault(ROWS_LISTED)
     )
   },
   Effect.fn(function* ({ limit, ...filter }) {
@@ -73,20 +64,19 @@ const list = Command.make(
     const transactions = yield* Transactions
     const { items: found, next } = yield* transactions.search({ ...filter, ...nothingElse }, { limit, from: null })
     const items = yield* withRefunds(transactions)(found)
-    yield* printResult(items.map(recordRow), undefined, items.map(rowForPeople))
+    yield* printResult(
+      items.map((record) => ({ ...ownership(record), ...recordView(record) })),
+      undefined,
+      items.map(rowForPeople)
+    )
     // Others may be of the same millisecond: a list of what is older begins with the last one again.
     if (next !== null) yield* printErrors(`there may be older ones: --to ${iso(next.id === "" ? next.at : next.at + 1)}`)
   }, Effect.provide(operatorPorts))
 ).pipe(
-  Command.withDescription(
-    "List transactions of every tenant, newest first. It looks back for a few seconds at most; where that does not reach the first one, the last line on standard error says how to go on"
-  ),
-  Command.withExamples([
-    {
-      command: "gateway transaction list --status failed --limit 5",
-      description: "The last five that failed, of every tenant"
-    }
-  ])
+  help(
+    "List transactions of every tenant, newest first. It looks back for a few seconds at most; where that does not reach the first one, the last line on standard error says how to go on",
+    ["gateway transaction list --status failed --limit 5", "The last five that failed, of every tenant"]
+  )
 )
 
 const show = Command.make(
@@ -111,12 +101,10 @@ const show = Command.make(
     yield* printResult(recordWithHistory(whole), undefined, recordWithHistoryShort(whole))
   }, Effect.provide(operatorPorts))
 ).pipe(
-  Command.withDescription(
-    "Show one record as its tenant sees it, with its history, the provider's reference, the trace of the request that began it, when the provider is asked next, and the webhooks about it"
-  ),
-  Command.withExamples([
-    { command: "gateway transaction show AAA688MG9KT6BQ76F4NM4BJRH5", description: "Show what became of a payout" }
-  ])
+  help(
+    "Show one record as its tenant sees it, with its history, the provider's reference, the trace of the request that began it, when the provider is asked next, and the webhooks about it",
+    ["gateway transaction show AAA688MG9KT6BQ76F4NM4BJRH5", "Show what became of a payout"]
+  )
 )
 
 const pollerLayer = Layer.unwrap(Effect.map(settingsWithProviders, App.outcomePolling)).pipe(Layer.provideMerge(App.logs))
@@ -133,9 +121,9 @@ const ask = Command.make(
     const before = found.value
     const { mode, provider } = before.transaction
     if (Option.isNone(sentWith(yield* ProviderRegistry, before.transaction)))
-      return yield* new CommandRefusal({
-        message: `${provider} cannot be asked: the account that it was sent with is not set here in ${mode} mode, see gateway provider list`
-      })
+      return yield* new CommandRefusal(
+        `${provider} cannot be asked: the account that it was sent with is not set here in ${mode} mode, see gateway provider list`
+      )
     const known = (yield* transactions.history(before.transaction.reference)).length
     yield* (yield* OutcomePoller).poll(before, "operator")
     const history = yield* transactions.history(before.transaction.reference)
@@ -144,28 +132,20 @@ const ask = Command.make(
     yield* printResult(answerView(before, shown, history.slice(known)))
   }, Effect.provide(pollerLayer))
 ).pipe(
-  Command.withDescription(
-    'Ask the provider now, and show what it said and what came of it: what a poll on schedule would have booked is booked. It does not count towards "never sent", and is audited'
-  ),
-  Command.withExamples([
-    { command: "gateway transaction ask AAA688MG9KT6BQ76F4NM4BJRH5", description: "Ask whether a payout was executed" }
-  ])
+  help(
+    'Ask the provider now, and show what it said and what came of it: what a poll on schedule would have booked is booked. It does not count towards "never sent", and is audited',
+    ["gateway transaction ask AAA688MG9KT6BQ76F4NM4BJRH5", "Ask whether a payout was executed"]
+  )
 )
 
 export const transaction = Command.make("transaction").pipe(
-  Command.withDescription("Payouts, collections and exchanges of every tenant"),
+  help("Payouts, collections and exchanges of every tenant"),
   Command.withSubcommands([list, show, ask])
 )
 
 const noTransaction = (reference: string): CommandRefusal =>
-  new CommandRefusal({
-    message: `there is no transaction ${reference}: give the reference that the gateway answered`
-  })
+  new CommandRefusal(`there is no transaction ${reference}: give the reference that the gateway answered`)
 
-/** One of many, for programs: the record as its tenant sees it, and whose it is. */
-const recordRow = (record: Transaction) => ({ ...ownership(record), ...recordView(record) })
-
-/** One of many, for people. */
 const rowForPeople = (record: Transaction) => ({
   reference: record.reference,
   app_id: record.appId,
@@ -179,7 +159,6 @@ const rowForPeople = (record: Transaction) => ({
   created_at: iso(record.createdAt)
 })
 
-/** A record and everything that is known about it. */
 interface WholeRecord {
   readonly stored: StoredTransaction
   readonly nextPoll: Instant | null
@@ -212,7 +191,6 @@ const recordWithHistoryShort = (whole: WholeRecord) => ({
   }))
 })
 
-/** The question to the provider, its answer, and the result. */
 const answerView = (before: StoredTransaction, after: StoredTransaction, said: ReadonlyArray<HistoryLine>) => ({
   ...ownership(after.transaction),
   asked: before.transaction.provider,

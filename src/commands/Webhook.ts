@@ -13,17 +13,15 @@ import { WebhookDeliveries } from "../services/ports/WebhookDeliveries.ts"
 import { type EndpointId, WebhookEndpoints } from "../services/ports/WebhookEndpoints.ts"
 import { endpointUrlProblem } from "../services/webhooks/EndpointAddress.ts"
 import { EVENTS_KEPT_MS, makeRecovery } from "../services/webhooks/WebhookRecovery.ts"
-import { appId, mode } from "./Arguments.ts"
+import { appId, choice, flag, help, mode } from "./Arguments.ts"
 import { CommandRefusal, noTenant } from "./CommandRefusal.ts"
 import { operatorPorts } from "./Installation.ts"
 import { auditEntry } from "./Operator.ts"
 import { printResult } from "./Output.ts"
 
-/** The newest so many are shown. */
 const SHOWN = 200
 
-const name = (description: string) =>
-  Flag.String("endpoint").pipe(Flag.withDescription(description), Flag.withSchema(EndpointName))
+const name = (description: string) => flag("endpoint", EndpointName, description)
 const endpointName = name("the tenant's endpoint; `default` if left out").pipe(Flag.withDefault(DEFAULT_ENDPOINT))
 
 const endpoint = Command.make(
@@ -38,19 +36,14 @@ const endpoint = Command.make(
     yield* printResult(yield* setEndpoint(id, url))
   }, Effect.provide(operatorPorts))
 ).pipe(
-  Command.withDescription(
-    "Set where a tenant's events go, with a new secret that is shown only once; the old one still signs for 24 h"
-  ),
-  Command.withExamples([
-    {
-      command: "gateway webhook endpoint shop --mode live --url https://shop.example/events",
-      description: "Set an endpoint and print its secret"
-    },
-    {
-      command: "gateway webhook endpoint shop --mode live --endpoint erp --url https://erp.example/events",
-      description: "Set one beside it, by the name of erp"
-    }
-  ])
+  help(
+    "Set where a tenant's events go, with a new secret that is shown only once; the old one still signs for 24 h",
+    ["gateway webhook endpoint shop --mode live --url https://shop.example/events", "Set an endpoint and print its secret"],
+    [
+      "gateway webhook endpoint shop --mode live --endpoint erp --url https://erp.example/events",
+      "Set one beside it, by the name of erp"
+    ]
+  )
 )
 
 const deliveries = Command.make(
@@ -59,7 +52,7 @@ const deliveries = Command.make(
     appId,
     mode,
     endpoint: name("only those to this endpoint").pipe(Flag.optional),
-    status: Flag.Literals("status", DeliveryStatus.literals).pipe(Flag.withDescription("only these"), Flag.optional)
+    status: choice("status", DeliveryStatus.literals, "only these").pipe(Flag.optional)
   },
   Effect.fn(function* ({ appId, endpoint, mode, status }) {
     const outgoing = yield* WebhookDeliveries
@@ -70,9 +63,9 @@ const deliveries = Command.make(
     yield* printResult(items.map(deliveryView))
   }, Effect.provide(operatorPorts))
 ).pipe(
-  Command.withDescription(`A tenant's newest ${SHOWN} deliveries with their attempts`),
-  Command.withExamples([
-    { command: "gateway webhook deliveries shop --mode live --status parked", description: "List what the endpoint never took" }
+  help(`A tenant's newest ${SHOWN} deliveries with their attempts`, [
+    "gateway webhook deliveries shop --mode live --status parked",
+    "List what the endpoint never took"
   ])
 )
 
@@ -83,8 +76,10 @@ const redeliver = Command.make(
     yield* printResult(deliveryView(yield* redeliverById(id)))
   }, Effect.provide(operatorPorts))
 ).pipe(
-  Command.withDescription("Send one event again: the same bytes under the same id. Its endpoint has to be enabled"),
-  Command.withExamples([{ command: "gateway webhook redeliver AAA688MG9KT6BQ76F4NM4BJRH5", description: "Send one event again" }])
+  help("Send one event again: the same bytes under the same id. Its endpoint has to be enabled", [
+    "gateway webhook redeliver AAA688MG9KT6BQ76F4NM4BJRH5",
+    "Send one event again"
+  ])
 )
 
 const recover = Command.make(
@@ -99,19 +94,14 @@ const recover = Command.make(
     yield* printResult(yield* recoverSince(id, since))
   }, Effect.provide(operatorPorts))
 ).pipe(
-  Command.withDescription(
-    "Send every event since then again to one endpoint, as its tenant could: the same bytes under the same ids. The endpoint has to be enabled"
-  ),
-  Command.withExamples([
-    {
-      command: "gateway webhook recover shop --mode live --since 2026-01-31T12:00:00.000Z",
-      description: "Send again what an outage lost"
-    }
-  ])
+  help(
+    "Send every event since then again to one endpoint, as its tenant could: the same bytes under the same ids. The endpoint has to be enabled",
+    ["gateway webhook recover shop --mode live --since 2026-01-31T12:00:00.000Z", "Send again what an outage lost"]
+  )
 )
 
 export const webhook = Command.make("webhook").pipe(
-  Command.withDescription("Webhooks to tenants"),
+  help("Webhooks to tenants"),
   Command.withSubcommands([endpoint, deliveries, redeliver, recover])
 )
 
@@ -122,7 +112,7 @@ const setEndpoint = Effect.fn("setEndpoint")(function* (id: EndpointId, url: str
   const endpoints = yield* WebhookEndpoints
   const randomSource = yield* RandomSource
   const problem = endpointUrlProblem(url, webhookAllowLoopback)
-  if (problem !== undefined) return yield* new CommandRefusal({ message: `${url}: ${problem}` })
+  if (problem !== undefined) return yield* new CommandRefusal(`${url}: ${problem}`)
   if (Option.isNone(yield* tenants.find(appId))) return yield* noTenant(appId)
   const standing = yield* endpoints.find(id)
   const events = Option.match(standing, { onNone: () => defaultSubscription, onSome: (found) => found.events })
@@ -140,15 +130,15 @@ const setEndpoint = Effect.fn("setEndpoint")(function* (id: EndpointId, url: str
     change
   }
   if (Option.isNone(yield* endpoints.put(put)))
-    return yield* new CommandRefusal({
-      message: `the tenant ${appId} has ${ENDPOINTS_AT_MOST} endpoints in ${mode} mode, ${DEFAULT_ENDPOINT} counted: it has to remove one first`
-    })
+    return yield* new CommandRefusal(
+      `the tenant ${appId} has ${ENDPOINTS_AT_MOST} endpoints in ${mode} mode, ${DEFAULT_ENDPOINT} counted: it has to remove one first`
+    )
   return { url, secret }
 })
 
 const redeliverById = Effect.fn("redeliverById")(function* (id: string) {
   const outgoing = yield* WebhookDeliveries
-  const unknown = new CommandRefusal({ message: `there is no delivery ${id}: gateway webhook deliveries lists them` })
+  const unknown = new CommandRefusal(`there is no delivery ${id}: gateway webhook deliveries lists them`)
   const owner = isReference(id) ? yield* outgoing.owner(id) : Option.none()
   if (!isReference(id) || Option.isNone(owner)) return yield* unknown
   const { appId, mode, name: endpoint } = owner.value
@@ -164,9 +154,9 @@ const enabledEndpoint = Effect.fn("enabledEndpoint")(function* (id: EndpointId) 
   const endpoints = yield* WebhookEndpoints
   const standing = yield* endpoints.find(id)
   if (!Option.exists(standing, ({ enabled }) => enabled))
-    return yield* new CommandRefusal({
-      message: `the tenant ${id.appId} has no enabled endpoint ${id.name} in ${id.mode} mode: set one with gateway webhook endpoint`
-    })
+    return yield* new CommandRefusal(
+      `the tenant ${id.appId} has no enabled endpoint ${id.name} in ${id.mode} mode: set one with gateway webhook endpoint`
+    )
 })
 
 /** As the audit log names an endpoint: the one that every release knows needs no name. */
@@ -178,7 +168,7 @@ const recoverSince = Effect.fn("recoverSince")(function* (id: EndpointId, text: 
   const since = Option.getOrUndefined(instantOf(text))
   const until = yield* Clock.currentTimeMillis
   if (since === undefined || since > until || since < until - EVENTS_KEPT_MS)
-    return yield* new CommandRefusal({ message: "--since: expected a moment of the last 30 days, as 2026-01-31T12:00:00.000Z" })
+    return yield* new CommandRefusal("--since: expected a moment of the last 30 days, as 2026-01-31T12:00:00.000Z")
   yield* enabledEndpoint(id)
   const recovery = yield* makeRecovery(Effect.void)
   const { deliveries, resumeAt } = yield* recovery({

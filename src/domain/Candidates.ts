@@ -43,7 +43,6 @@ export interface Candidate {
   readonly ranked?: string
 }
 
-/** Why a candidate was not taken. */
 export type Reason = Pick<Candidate, "verdict" | "why">
 
 /** More are not written down: no corridor has as many. */

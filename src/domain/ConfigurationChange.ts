@@ -34,7 +34,6 @@ export type ConfigurationChange =
   /** `seen`: when the switch that was looked at had last been changed; null where it never was. */
   | { readonly kind: (typeof providerKinds)[number]; readonly provider: string; readonly seen: Instant | null }
 
-/** Its name in the audit log. */
 export const subjectOf = (change: ConfigurationChange): string => {
   if (change.kind === "corridor set") return corridorName(change.key)
   return "appId" in change ? change.appId : providerSubject(change.provider)

@@ -12,7 +12,6 @@ export const DeliveryStatus = Schema.Literals(["due", "delivered", "parked"]).an
 })
 export type DeliveryStatus = typeof DeliveryStatus.Type
 
-/** How one attempt ended. */
 export interface DeliveryAttempt {
   readonly at: Instant
   readonly durationMs: number
@@ -57,7 +56,6 @@ export const noAnswerWithin = (ms: number): string => `no answer within ${ms} ms
 const ownWords = (excerpt: string): string =>
   excerpt === CUT_OFF || excerpt === NOT_LISTENING || /^no answer within \d+ ms$/.test(excerpt) ? excerpt : NOT_REACHED
 
-/** A delivery as its tenant sees it. */
 export const deliveryView = (delivery: Delivery) => ({
   id: delivery.id,
   endpoint: delivery.endpoint,

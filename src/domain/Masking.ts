@@ -171,9 +171,7 @@ const plainText = (text: string): string =>
     })
   )
 
-/** The kind of a value, by the name of its member. */
 interface MemberKind {
-  /** The name itself, masked. */
   readonly shown: string
   readonly isSecret: boolean
   readonly isLink: boolean

@@ -53,7 +53,6 @@ export const mismatch = <R extends Transaction>(record: R, fact: Fact, { at }: F
   return unchanged({ ...next, ofAnother: true })
 }
 
-/** The provider's own handle is kept. */
 export const track = <R extends Transaction>(record: R, fact: { readonly providerReference: string | null }): Decision<R> =>
   unchanged(tracked(record, fact.providerReference))
 
@@ -67,7 +66,6 @@ export const hasHandle = ({ providerReference }: Transaction): boolean => provid
 export const tracked = <R extends Transaction>(record: R, providerReference: string | null): R =>
   providerReference === null ? record : { ...record, providerReference }
 
-/** The next provider has it, with an account of its own. */
 export const atNextProvider = ({ account, provider }: FactOf<"Rerouted">) => ({
   provider,
   ...(account === undefined ? {} : { account })

@@ -16,7 +16,6 @@ export interface ProviderCount extends ResultCount {
   readonly provider: string
 }
 
-/** The work of a provider in some time. */
 export interface RouteFigures {
   /** Payments that were sent there, or were to be. */
   readonly tried: number

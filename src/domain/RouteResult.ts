@@ -1,5 +1,5 @@
 import { Schema } from "effect"
-import { type Actor, type Fact } from "./Fact.ts"
+import type { Actor, Fact } from "./Fact.ts"
 import { finalOutcome } from "./FinalOutcome.ts"
 import type { Instant } from "./Instant.ts"
 import type { FailureCode } from "./Payment.ts"
@@ -53,7 +53,6 @@ const sendings: { readonly [Tag in Fact["_tag"]]?: "answered" | "silent" | "not_
 const sendingOf = (fact: string): "answered" | "silent" | "not_sent" | undefined =>
   Object.entries(sendings).find(([tag]) => tag === fact)?.[1]
 
-/** One fact about a payment, as it was written. */
 export interface WrittenFact {
   readonly before: Transaction
   readonly next: Transaction

@@ -58,7 +58,6 @@ export interface WebhookEndpoint {
 /** An endpoint as its tenant sees it where it asks by name. */
 export const namedEndpointView = (endpoint: WebhookEndpoint) => ({ name: endpoint.name, ...endpointView(endpoint) })
 
-/** An endpoint as its tenant sees it. */
 export const endpointView = (endpoint: WebhookEndpoint) => ({
   url: endpoint.url,
   events: endpoint.events,

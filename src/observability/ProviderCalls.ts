@@ -1,7 +1,7 @@
 import { Cause, Clock, Effect, Exit, Layer, Metric, Option } from "effect"
 import { callTimesText } from "../domain/CallTimes.ts"
 import type { ProviderError } from "../domain/errors/Retriable.ts"
-import { Mode } from "../domain/Ids.ts"
+import type { Mode } from "../domain/Ids.ts"
 import { withOwnCalls } from "../runtime/CallTrail.ts"
 import { wasTurnedAway } from "../runtime/CallTurn.ts"
 import { labelledMetric } from "../runtime/LabelledMetric.ts"
@@ -9,7 +9,7 @@ import { annotateTraced, inSpan } from "../runtime/Tracing.ts"
 import { Policy } from "../services/ports/Policy.ts"
 import type { Provider } from "../services/ports/Provider.ts"
 import type { ReferenceData } from "../services/ports/ProviderReads.ts"
-import { decorateProviders, ProviderRegistry } from "../services/ports/ProviderRegistry.ts"
+import { decorateProviders, ProviderRegistry, registeredAccounts } from "../services/ports/ProviderRegistry.ts"
 import { annotations } from "./Attributes.ts"
 
 // Labels are tags and providers' names: bounded sets, and nothing that belongs to a tenant or a person.
@@ -59,9 +59,7 @@ export const observedProviders = Layer.effect(
   Effect.gen(function* () {
     const registry = yield* ProviderRegistry
     const { providerTimeoutMs } = yield* Policy
-    const accounts = registry.known.flatMap((provider) =>
-      Mode.literals.filter((mode) => Option.isSome(registry.find(provider, mode))).map((mode) => ({ provider, mode }))
-    )
+    const accounts = registeredAccounts(registry)
     // A counter that is not there yet grows from nothing, which no alert sees.
     for (const account of accounts)
       for (const call of watchedCalls) {

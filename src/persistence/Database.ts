@@ -140,7 +140,7 @@ const grantUnlessNewer = Effect.fnUntraced(function* (role: string) {
 
 const fitToServe = Effect.gen(function* () {
   const obstacle = (yield* Distribute.obstacle) ?? (yield* commitsObstacle)
-  if (obstacle !== null) return yield* new DatabaseError({ message: obstacle })
+  if (obstacle !== null) return yield* new DatabaseError(obstacle)
 })
 
 const roleOf = Effect.gen(function* () {
@@ -154,7 +154,7 @@ const reachable = Effect.gen(function* () {
   const rows = yield* sql<{ version: number }>`SELECT current_setting('server_version_num')::int / 10000 AS version`
   const version = rows[0]?.version ?? 0
   if (version < OLDEST_VERSION) {
-    return yield* new DatabaseError({ message: `the database is PostgreSQL ${version}; ${OLDEST_VERSION} or newer is needed` })
+    return yield* new DatabaseError(`the database is PostgreSQL ${version}; ${OLDEST_VERSION} or newer is needed`)
   }
   yield* settingsHold(sql)
 }).pipe(DatabaseError.explain("use the database"))

@@ -96,7 +96,6 @@ export const makeCallCounts = () => {
 
 export type CallMemory = ReturnType<typeof makeCallCounts>
 
-/** The calls of one gateway. */
 export const RecentCalls = Context.Reference<CallMemory>("gateway/runtime/RecentCalls", { defaultValue: makeCallCounts })
 
 const fails = (latest: ReadonlyArray<boolean>): boolean => {

@@ -100,7 +100,6 @@ export const recallCandidates = (text: string): Effect.Effect<void> =>
     for (const candidate of candidatesIn(text)) trail.set(candidate.provider, candidate)
   })
 
-/** The candidates as they are now. */
 export const candidatesNow: Effect.Effect<ReadonlyArray<Candidate>> = Effect.map(RouteTrail, (trail) =>
   trail === null ? [] : [...trail.values()]
 )

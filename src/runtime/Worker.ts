@@ -27,7 +27,6 @@ export interface Worker<A> {
 }
 
 export interface WorkerOptions<A> {
-  /** As logs name it. */
   readonly name: string
   /** Items under way at once. */
   readonly slots: number

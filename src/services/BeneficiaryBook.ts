@@ -1,8 +1,10 @@
-import { Clock, Context, Effect, Layer, Option } from "effect"
+import { Clock, Context, Effect, Option } from "effect"
 import type { Beneficiary } from "../domain/Beneficiary.ts"
-import { NotFound, ValidationFailed } from "../domain/errors/Terminal.ts"
+import { invalid, NotFound, type ValidationFailed } from "../domain/errors/Terminal.ts"
 import { isReference } from "../domain/Ids.ts"
 import type { Caller } from "../domain/Tenant.ts"
+import { layerOf } from "../runtime/ServiceLayer.ts"
+import { tenantChange } from "./ports/AuditLog.ts"
 import { Beneficiaries, type BeneficiaryCursor } from "./ports/Beneficiaries.ts"
 
 /** A tenant's saved recipients, masked (contract BEN-1 to BEN-4). */
@@ -20,47 +22,26 @@ export class BeneficiaryBook extends Context.Service<
     readonly purge: (caller: Caller, confirmation: string | undefined) => Effect.Effect<number, ValidationFailed>
   }
 >()("gateway/services/BeneficiaryBook") {
-  static readonly layer = Layer.effect(
-    BeneficiaryBook,
-    Effect.gen(function* () {
-      const beneficiaries = yield* Beneficiaries
+  static readonly layer = layerOf(BeneficiaryBook)(function* () {
+    const beneficiaries = yield* Beneficiaries
 
-      const page = Effect.fn("BeneficiaryBook.page")(function* (
-        { appId, mode }: Caller,
-        limit: number,
-        from: BeneficiaryCursor | null
-      ) {
+    return {
+      page: Effect.fn("BeneficiaryBook.page")(function* ({ appId, mode }, limit, from) {
         const found = yield* beneficiaries.list(appId, mode, limit + 1, from)
         return { items: found.slice(0, limit), more: found.length > limit }
-      })
+      }),
 
-      const find = Effect.fn("BeneficiaryBook.find")(function* ({ appId, mode }: Caller, id: string) {
+      find: Effect.fn("BeneficiaryBook.find")(function* ({ appId, mode }, id) {
         const found = isReference(id) ? yield* beneficiaries.find(appId, mode, id) : Option.none()
         if (Option.isNone(found)) return yield* new NotFound({})
         return found.value
-      })
+      }),
 
-      const purge = Effect.fn("BeneficiaryBook.purge")(function* (
-        { appId, keyId, mode }: Caller,
-        confirmation: string | undefined
-      ) {
-        if (confirmation !== appId) {
-          return yield* new ValidationFailed({
-            issues: [{ path: "X-Confirm-Purge", message: "must be the caller's own app id" }]
-          })
-        }
-        const at = yield* Clock.currentTimeMillis
-        return yield* beneficiaries.purge(appId, {
-          at,
-          actor: `${appId}/${keyId}`,
-          action: "beneficiaries purge",
-          subject: appId,
-          details: {},
-          tenant: { appId, mode }
-        })
+      purge: Effect.fn("BeneficiaryBook.purge")(function* (caller, confirmation) {
+        const { appId } = caller
+        if (confirmation !== appId) return yield* invalid("X-Confirm-Purge", "must be the caller's own app id")
+        return yield* beneficiaries.purge(appId, tenantChange(caller, yield* Clock.currentTimeMillis, "beneficiaries purge", {}))
       })
-
-      return BeneficiaryBook.of({ page, find, purge })
-    })
-  )
+    }
+  })
 }

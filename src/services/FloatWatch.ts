@@ -1,7 +1,9 @@
-import { Clock, Context, Effect, Exit, Layer } from "effect"
+import { Clock, Context, Effect, Exit } from "effect"
 import type { Currency } from "../domain/Currency.ts"
 import type { MinorUnits } from "../domain/Money.ts"
 import type { Caller } from "../domain/Tenant.ts"
+import { layerOf } from "../runtime/ServiceLayer.ts"
+import { tenantChange } from "./ports/AuditLog.ts"
 import { type FloatAlert, FloatAlerts } from "./ports/FloatAlerts.ts"
 
 /** The contract promises ten seconds: this, and the time that a look takes. */
@@ -22,24 +24,20 @@ export class FloatWatch extends Context.Service<
     readonly setAlert: (caller: Caller, command: AlertCommand) => Effect.Effect<ReadonlyArray<FloatAlert>>
   }
 >()("gateway/services/FloatWatch") {
-  static readonly layer = Layer.effect(
-    FloatWatch,
-    Effect.gen(function* () {
-      const port = yield* FloatAlerts
-      const alerts = ({ appId, mode }: Caller) => port.list(appId, mode)
+  static readonly layer = layerOf(FloatWatch)(function* () {
+    const port = yield* FloatAlerts
+    const alerts = ({ appId, mode }: Caller) => port.list(appId, mode)
 
-      const setAlert = Effect.fn("FloatWatch.setAlert")(function* (caller: Caller, { below, currency }: AlertCommand) {
-        const { appId, keyId, mode } = caller
-        const details = { currency, below_minor: below === null ? "none" : below.toString() }
-        const at = yield* Clock.currentTimeMillis
-        const change = { at, actor: `${appId}/${keyId}`, action: "float alert", subject: appId, details, tenant: { appId, mode } }
-        yield* port.set({ appId, mode, currency }, below, change)
-        return yield* alerts(caller)
-      })
-
-      return FloatWatch.of({ alerts, setAlert })
+    const setAlert = Effect.fn("FloatWatch.setAlert")(function* (caller: Caller, { below, currency }: AlertCommand) {
+      const { appId, mode } = caller
+      const details = { currency, below_minor: below === null ? "none" : below.toString() }
+      const change = tenantChange(caller, yield* Clock.currentTimeMillis, "float alert", details)
+      yield* port.set({ appId, mode, currency }, below, change)
+      return yield* alerts(caller)
     })
-  )
+
+    return { alerts, setAlert }
+  })
 }
 
 /** Tells tenants of floats that fell, for as long as the process runs. */

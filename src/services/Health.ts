@@ -1,5 +1,6 @@
-import { Clock, Context, Effect, Layer, Option } from "effect"
+import { Clock, Context, Effect, Option } from "effect"
 import type { Caller } from "../domain/Tenant.ts"
+import { layerOf } from "../runtime/ServiceLayer.ts"
 import { ProviderRegistry } from "./ports/ProviderRegistry.ts"
 
 /** The running build: the release is set by hand, the version is a stamp that changes on every build. */
@@ -17,27 +18,24 @@ export class Health extends Context.Service<
   }
 >()("gateway/services/Health") {
   static readonly layer = (build: Build) =>
-    Layer.effect(
-      Health,
-      Effect.gen(function* () {
-        const registry = yield* ProviderRegistry
-        const startedAt = yield* Clock.currentTimeMillis
-        const detail = Effect.fn("Health.detail")(function* (caller: Caller) {
-          const now = yield* Clock.currentTimeMillis
-          const registered = (name: string) => (Option.isSome(registry.find(name, caller.mode)) ? "registered" : "not_registered")
-          return {
-            status: "ok",
-            uptime_seconds: Math.floor((now - startedAt) / 1000),
-            version: build.version,
-            release: build.release,
-            is_test_environment: caller.mode === "test",
-            provider_environment: "production",
-            providers: Object.fromEntries(registry.known.map((name) => [name, registered(name)] as const))
-          } as const
-        })
-        return Health.of({ live: Effect.succeed({ status: "ok", release: build.release }), detail })
+    layerOf(Health)(function* () {
+      const registry = yield* ProviderRegistry
+      const startedAt = yield* Clock.currentTimeMillis
+      const detail = Effect.fn("Health.detail")(function* (caller: Caller) {
+        const now = yield* Clock.currentTimeMillis
+        const registered = (name: string) => (Option.isSome(registry.find(name, caller.mode)) ? "registered" : "not_registered")
+        return {
+          status: "ok",
+          uptime_seconds: Math.floor((now - startedAt) / 1000),
+          version: build.version,
+          release: build.release,
+          is_test_environment: caller.mode === "test",
+          provider_environment: "production",
+          providers: Object.fromEntries(registry.known.map((name) => [name, registered(name)] as const))
+        } as const
       })
-    )
+      return { live: Effect.succeed({ status: "ok", release: build.release }), detail }
+    })
 }
 
 export interface HealthDetail {

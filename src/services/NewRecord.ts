@@ -58,12 +58,7 @@ export const recordOpener = Effect.gen(function* () {
   const randomSource = yield* RandomSource
   const policy = yield* Policy
 
-  return Effect.fnUntraced(function* ({
-    event: type,
-    note = "",
-    record,
-    ...step
-  }: Opening): Effect.fn.Return<OpenResult, TenantFrozen | RequestInProgress> {
+  return Effect.fnUntraced(function* ({ event: type, note = "", record, ...step }: Opening) {
     const { appId, createdAt: at, mode, reference, status } = record
     const event =
       type === null

@@ -1,4 +1,4 @@
-import { Clock, Context, Effect, Layer, Option, type Result } from "effect"
+import { Clock, Context, Effect, Option, type Result } from "effect"
 import type { Currency } from "../domain/Currency.ts"
 import { IndeterminateOutcome } from "../domain/errors/Ambiguous.ts"
 import { type RateLimited, RequestInProgress } from "../domain/errors/Retriable.ts"
@@ -10,11 +10,13 @@ import { isTerminal, type Payment, type PaymentKind } from "../domain/Payment.ts
 import type { Caller } from "../domain/Tenant.ts"
 import type { Transaction } from "../domain/Transaction.ts"
 import type { Shown } from "../domain/View.ts"
+import { layerOf } from "../runtime/ServiceLayer.ts"
 import { inSpan } from "../runtime/Tracing.ts"
 import { FloatEntries, type StatementPage, type StatementPosition, type StatementRange } from "./ports/FloatEntries.ts"
 import { FloatLedger } from "./ports/FloatLedger.ts"
+import type { PageAfter } from "./ports/Page.ts"
 import {
-  type ListPosition,
+  type ListPage,
   type RawTransaction,
   type TransactionFilter,
   type TransactionPage,
@@ -34,17 +36,9 @@ export class Records extends Context.Service<
     /** As `transaction`, as it is shown: a collection with the sum of its refunds. */
     readonly shown: (caller: Caller, reference: string, kind: PaymentKind | null) => Effect.Effect<Shown<Payment>, NotFound>
     /** A page of the caller's own payouts and collections in the key's mode, in the order of the filter. */
-    readonly list: (
-      caller: Caller,
-      filter: TransactionFilter,
-      page: { readonly limit: number; readonly from: ListPosition | null }
-    ) => Effect.Effect<TransactionPage, RateLimited>
+    readonly list: (caller: Caller, filter: TransactionFilter, page: ListPage) => Effect.Effect<TransactionPage, RateLimited>
     /** A page of those of them that are found by the term, the newest first; by a number for 90 days after they began. */
-    readonly search: (
-      caller: Caller,
-      term: SearchTerm,
-      page: { readonly limit: number; readonly from: ListPosition | null }
-    ) => Effect.Effect<TransactionPage, RateLimited>
+    readonly search: (caller: Caller, term: SearchTerm, page: ListPage) => Effect.Effect<TransactionPage, RateLimited>
     /** Whether the tenant has any record by it, of whatever kind. */
     readonly exists: (caller: Caller, reference: Reference) => Effect.Effect<boolean>
     /**
@@ -62,7 +56,7 @@ export class Records extends Context.Service<
       caller: Caller,
       currency: Currency,
       range: StatementRange,
-      page: { readonly limit: number; readonly after: StatementPosition | null }
+      page: PageAfter<StatementPosition>
     ) => Effect.Effect<StatementPage, RateLimited | ValidationFailed>
     /**
      * Answers a request again whose key is pinned to a transaction: in progress while that one is under way, indeterminate while it
@@ -75,47 +69,43 @@ export class Records extends Context.Service<
     ) => Effect.Effect<Transaction, RequestInProgress | IndeterminateOutcome | FinalError | UnknownOutcomeError>
   }
 >()("gateway/services/Records") {
-  static readonly layer = Layer.effect(
-    Records,
-    Effect.gen(function* () {
-      const transactions = yield* Transactions
-      const ledger = yield* FloatLedger
-      const entries = yield* FloatEntries
-      const vault = yield* Vault
+  static readonly layer = layerOf(Records)(function* () {
+    const transactions = yield* Transactions
+    const ledger = yield* FloatLedger
+    const entries = yield* FloatEntries
+    const vault = yield* Vault
 
-      const transaction = Effect.fnUntraced(function* (caller: Caller, reference: string, kind: PaymentKind | null) {
-        if (!isReference(reference)) return yield* new NotFound({})
-        const stored = yield* transactions.find(caller.appId, caller.mode, reference)
-        if (Option.isNone(stored)) return yield* new NotFound({})
-        const found = stored.value.transaction
-        if (found.kind === "exchange" || (kind !== null && found.kind !== kind)) return yield* new NotFound({})
-        return found
-      }, inSpan("Records.transaction"))
+    const transaction = Effect.fnUntraced(function* (caller: Caller, reference: string, kind: PaymentKind | null) {
+      if (!isReference(reference)) return yield* new NotFound({})
+      const stored = yield* transactions.find(caller.appId, caller.mode, reference)
+      if (Option.isNone(stored)) return yield* new NotFound({})
+      const found = stored.value.transaction
+      if (found.kind === "exchange" || (kind !== null && found.kind !== kind)) return yield* new NotFound({})
+      return found
+    }, inSpan("Records.transaction"))
 
-      const refunded = withRefunds(transactions)
-      const whole = withItsRefunds(transactions)
-      const shown = (caller: Caller, reference: string, kind: PaymentKind | null) =>
-        Effect.flatMap(transaction(caller, reference, kind), whole)
+    const refunded = withRefunds(transactions)
+    const whole = withItsRefunds(transactions)
 
-      const list = Effect.fnUntraced(function* (...[owner, filter, page]: Parameters<typeof transactions.list>) {
-        const { items, next } = yield* transactions.list(owner, filter, page)
-        return { items: yield* refunded(items), next }
-      })
+    const list = Effect.fnUntraced(function* (...[owner, filter, page]: Parameters<typeof transactions.list>) {
+      const { items, next } = yield* transactions.list(owner, filter, page)
+      return { items: yield* refunded(items), next }
+    })
 
-      const search = Effect.fn("Records.search")(function* (
-        { appId, mode }: Caller,
-        term: SearchTerm,
-        page: { readonly limit: number; readonly from: ListPosition | null }
-      ) {
+    return {
+      transaction,
+      list: ({ appId, mode }, filter, page) => list({ appId, mode }, filter, page),
+      positions: (caller) => ledger.positions(caller.appId, caller.mode),
+      statement: ({ appId, mode }, currency, range, page) => entries.statement({ appId, mode, currency }, range, page),
+
+      shown: (caller, reference, kind) => Effect.flatMap(transaction(caller, reference, kind), whole),
+
+      search: Effect.fn("Records.search")(function* ({ appId, mode }, term, page) {
         const { items, next } = yield* transactions.sought({ appId, mode }, soughtBy(term, vault), page)
         return { items: yield* refunded(items), next }
-      })
+      }),
 
-      const readRaw = Effect.fn("Records.readRaw")(function* (
-        caller: Caller,
-        reference: string,
-        given: Result.Result<string, MalformedRequest>
-      ) {
+      readRaw: Effect.fn("Records.readRaw")(function* (caller, reference, given) {
         if (caller.role !== "admin") return yield* new CapabilityNotAllowed({ capability: "raw_view" })
         const reason = yield* Effect.fromResult(given)
         if (!isReference(reference)) return yield* new NotFound({})
@@ -128,30 +118,17 @@ export class Records extends Context.Service<
         })
         if (Option.isNone(found)) return yield* new NotFound({})
         return { ...found.value, transaction: yield* whole(found.value.transaction) }
-      })
+      }),
 
-      const replay = Effect.fn("Records.replay")(function* (caller: Caller, reference: Reference, leased: boolean) {
+      replay: Effect.fn("Records.replay")(function* (caller, reference, leased) {
         const stored = yield* transactions.find(caller.appId, caller.mode, reference)
         if (Option.isNone(stored)) return yield* Effect.die(new Error(`a key is pinned to ${reference}, which is not there`))
         const found = stored.value.transaction
         if (isTerminal(found)) return yield* whole(yield* Effect.fromResult(outcomeResponse(found, null)))
         return yield* leased ? new RequestInProgress({ reference }) : new IndeterminateOutcome({ reference })
-      })
+      }),
 
-      const exists = (caller: Caller, reference: Reference) =>
-        Effect.map(transactions.find(caller.appId, caller.mode, reference), Option.isSome)
-
-      return Records.of({
-        readRaw,
-        exists,
-        transaction,
-        shown,
-        list: ({ appId, mode }, filter, page) => list({ appId, mode }, filter, page),
-        search,
-        positions: (caller) => ledger.positions(caller.appId, caller.mode),
-        statement: ({ appId, mode }, currency, range, page) => entries.statement({ appId, mode, currency }, range, page),
-        replay
-      })
-    })
-  )
+      exists: (caller, reference) => Effect.map(transactions.find(caller.appId, caller.mode, reference), Option.isSome)
+    }
+  })
 }

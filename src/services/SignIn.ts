@@ -1,7 +1,8 @@
 import { timingSafeEqual } from "node:crypto"
-import { Clock, Context, Effect, Layer, Option, Redacted, Schema } from "effect"
+import { Clock, Context, Effect, Option, Redacted, Schema } from "effect"
 import type { Instant } from "../domain/Instant.ts"
 import { consoleActor, type Operator, OperatorName, type OperatorRole } from "../domain/Operator.ts"
+import { layerOf } from "../runtime/ServiceLayer.ts"
 import { ConsoleSessions, type FailedLogInCount } from "./ports/ConsoleSessions.ts"
 import { Operators } from "./ports/Operators.ts"
 import { RandomSource } from "./ports/RandomSource.ts"
@@ -54,82 +55,79 @@ export class SignIn extends Context.Service<
     ) => Effect.Effect<{ readonly token: string; readonly account: Operator & { readonly tokenHash: Uint8Array } }>
   }
 >()("gateway/services/SignIn") {
-  static readonly layer = Layer.effect(
-    SignIn,
-    Effect.gen(function* () {
-      const operators = yield* Operators
-      const sessions = yield* ConsoleSessions
-      const randomSource = yield* RandomSource
-      const vault = yield* Vault
-      const secret = Effect.map(randomSource.secret(SECRET_BYTES), (bytes) => Buffer.from(bytes).toString("hex"))
-      const hashOf = (session: Redacted.Redacted) => vault.hash("console_session", session)
+  static readonly layer = layerOf(SignIn)(function* () {
+    const operators = yield* Operators
+    const sessions = yield* ConsoleSessions
+    const randomSource = yield* RandomSource
+    const vault = yield* Vault
+    const secret = Effect.map(randomSource.secret(SECRET_BYTES), (bytes) => Buffer.from(bytes).toString("hex"))
+    const hashOf = (session: Redacted.Redacted) => vault.hash("console_session", session)
 
-      const isRight = Effect.fnUntraced(function* ({ name, token }: Attempt) {
-        const given = vault.hash("operator_token", token)
-        const found = isName(name) ? yield* operators.find(name) : Option.none()
-        // An unknown name is compared as well.
-        const expected = Option.match(found, { onNone: () => new Uint8Array(given.length), onSome: ({ tokenHash }) => tokenHash })
-        return timingSafeEqual(given, expected) ? found : Option.none()
-      })
-
-      const refused = Effect.fnUntraced(function* (limits: ReadonlyMap<string, number>, at: Instant) {
-        const counted = yield* sessions.countFailure([...limits.keys()], at, at - LOCK_OUT.withinMs)
-        for (const { failures, subject } of counted)
-          if (failures === limits.get(subject))
-            yield* sessions.recordLockOut({ at, actor: "console", action: "console lock-out", subject, details: {} })
-        return Option.none<Redacted.Redacted>()
-      })
-
-      const logIn = Effect.fn("SignIn.logIn")(function* (attempt: Attempt) {
-        const at = yield* Clock.currentTimeMillis
-        const limits = limitsOf(attempt)
-        const failed = yield* sessions.failures([...limits.keys()], at - LOCK_OUT.withinMs)
-        const found = yield* isRight(attempt)
-        // An attempt during a lock-out is not recorded: it would only fill the database.
-        if (failed.some(isLockedOut(limits))) return Option.none<Redacted.Redacted>()
-        if (Option.isNone(found)) return yield* refused(limits, at)
-        const { name, role } = found.value
-        const session = Redacted.make(`${accountIn(found.value)}${yield* secret}`)
-        const replaces = attempt.replaces === null ? null : hashOf(attempt.replaces)
-        const audit = {
-          at,
-          actor: consoleActor(name),
-          action: "console log-in",
-          subject: name,
-          details: { role, address: attempt.address }
-        }
-        yield* sessions.begin({ tokenHash: hashOf(session), operator: name, at, replaces }, SESSION_LIMITS, audit)
-        return Option.some(session)
-      })
-
-      const visitor = Effect.fn("SignIn.visitor")(function* (session: Redacted.Redacted, counts: boolean) {
-        const at = yield* Clock.currentTimeMillis
-        const found = yield* sessions.find(hashOf(session), at, SESSION_LIMITS, counts)
-        const formToken = Buffer.from(vault.hash("console_form", session)).toString("hex")
-        const own = Option.filter(found, (operator) => Redacted.value(session).startsWith(accountIn(operator)))
-        return Option.map(own, (operator): Visitor => ({ ...operator, session, formToken }))
-      })
-
-      const logOut = Effect.fn("SignIn.logOut")(function* ({ name, session }: Visitor) {
-        const at = yield* Clock.currentTimeMillis
-        yield* sessions.end(hashOf(session), {
-          at,
-          actor: consoleActor(name),
-          action: "console log-out",
-          subject: name,
-          details: {}
-        })
-      })
-
-      const newAccount = Effect.fn("SignIn.newAccount")(function* (name: OperatorName, role: OperatorRole) {
-        const token = `op_${yield* secret}`
-        const tokenHash = vault.hash("operator_token", Redacted.make(token))
-        return { token, account: { name, role, createdAt: yield* Clock.currentTimeMillis, tokenHash } }
-      })
-
-      return SignIn.of({ logIn, visitor, logOut, newAccount })
+    const isRight = Effect.fnUntraced(function* ({ name, token }: Attempt) {
+      const given = vault.hash("operator_token", token)
+      const found = isName(name) ? yield* operators.find(name) : Option.none()
+      // An unknown name is compared as well.
+      const expected = Option.match(found, { onNone: () => new Uint8Array(given.length), onSome: ({ tokenHash }) => tokenHash })
+      return timingSafeEqual(given, expected) ? found : Option.none()
     })
-  )
+
+    const refused = Effect.fnUntraced(function* (limits: ReadonlyMap<string, number>, at: Instant) {
+      const counted = yield* sessions.countFailure([...limits.keys()], at, at - LOCK_OUT.withinMs)
+      for (const { failures, subject } of counted)
+        if (failures === limits.get(subject))
+          yield* sessions.recordLockOut({ at, actor: "console", action: "console lock-out", subject, details: {} })
+      return Option.none<Redacted.Redacted>()
+    })
+
+    const logIn = Effect.fn("SignIn.logIn")(function* (attempt: Attempt) {
+      const at = yield* Clock.currentTimeMillis
+      const limits = limitsOf(attempt)
+      const failed = yield* sessions.failures([...limits.keys()], at - LOCK_OUT.withinMs)
+      const found = yield* isRight(attempt)
+      // An attempt during a lock-out is not recorded: it would only fill the database.
+      if (failed.some(isLockedOut(limits))) return Option.none<Redacted.Redacted>()
+      if (Option.isNone(found)) return yield* refused(limits, at)
+      const { name, role } = found.value
+      const session = Redacted.make(`${accountIn(found.value)}${yield* secret}`)
+      const replaces = attempt.replaces === null ? null : hashOf(attempt.replaces)
+      const audit = {
+        at,
+        actor: consoleActor(name),
+        action: "console log-in",
+        subject: name,
+        details: { role, address: attempt.address }
+      }
+      yield* sessions.begin({ tokenHash: hashOf(session), operator: name, at, replaces }, SESSION_LIMITS, audit)
+      return Option.some(session)
+    })
+
+    const visitor = Effect.fn("SignIn.visitor")(function* (session: Redacted.Redacted, counts: boolean) {
+      const at = yield* Clock.currentTimeMillis
+      const found = yield* sessions.find(hashOf(session), at, SESSION_LIMITS, counts)
+      const formToken = Buffer.from(vault.hash("console_form", session)).toString("hex")
+      const own = Option.filter(found, (operator) => Redacted.value(session).startsWith(accountIn(operator)))
+      return Option.map(own, (operator): Visitor => ({ ...operator, session, formToken }))
+    })
+
+    const logOut = Effect.fn("SignIn.logOut")(function* ({ name, session }: Visitor) {
+      const at = yield* Clock.currentTimeMillis
+      yield* sessions.end(hashOf(session), {
+        at,
+        actor: consoleActor(name),
+        action: "console log-out",
+        subject: name,
+        details: {}
+      })
+    })
+
+    const newAccount = Effect.fn("SignIn.newAccount")(function* (name: OperatorName, role: OperatorRole) {
+      const token = `op_${yield* secret}`
+      const tokenHash = vault.hash("operator_token", Redacted.make(token))
+      return { token, account: { name, role, createdAt: yield* Clock.currentTimeMillis, tokenHash } }
+    })
+
+    return { logIn, visitor, logOut, newAccount }
+  })
 }
 
 const isName = Schema.is(OperatorName)

@@ -44,7 +44,7 @@ const review = Layer.effect(
       Review,
       fake(Review, {
         resolve: Effect.fnUntraced(function* (reference, _resolution, audit) {
-          if (moved.has(reference)) return yield* new NotResolved({ message: "the provider said something of it since" })
+          if (moved.has(reference)) return yield* new NotResolved("the provider said something of it since")
           yield* during
           yield* Effect.orDie(sql.withTransaction(trail.write(audit)))
           ruled.add(reference)

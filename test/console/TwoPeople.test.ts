@@ -59,9 +59,9 @@ const review = Layer.effect(
       fake(Review, {
         resolve: Effect.fnUntraced(function* (reference, _resolution, audit, seen) {
           if (dies === "before") return yield* gone
-          if (seen !== revisionOf(reference)) return yield* new NotResolved({ message: "the provider said something since" })
+          if (seen !== revisionOf(reference)) return yield* new NotResolved("the provider said something since")
           const made = yield* Effect.provideService(rulings(reference), SqlClient.SqlClient, sql)
-          if (made.length > 0) return yield* new NotResolved({ message: "no review is open" })
+          if (made.length > 0) return yield* new NotResolved("no review is open")
           yield* Effect.orDie(sql.withTransaction(trail.write(audit)))
           if (dies === "after") return yield* gone
           return payout({ reference })

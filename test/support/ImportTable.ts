@@ -20,7 +20,11 @@ export const imports: ReadonlyArray<ImportRow> = [
   // Tools that several folders use and that are no port.
   { from: /^runtime\/StrangeRequests\.ts$/, files: [], packages: [/^node:http$/] },
   { from: /^runtime\//, files: ["domain/", "runtime/"], packages: [core] },
-  { from: /^services\/ports\//, files: ["domain/", "services/ports/", "runtime/CapturedCall.ts"], packages: [core] },
+  {
+    from: /^services\/ports\//,
+    files: ["domain/", "services/ports/", "runtime/CapturedCall.ts", "runtime/MessageError.ts"],
+    packages: [core]
+  },
   { from: /^services\/webhooks\/WebhookDispatcher\.ts$/, files: inServices("webhooks"), packages: [core, crypto, http] },
   // The tenant's address is checked where it is dialled, which is below what Effect's HTTP client shows.
   {
@@ -87,7 +91,7 @@ export const imports: ReadonlyArray<ImportRow> = [
   ...providerImports,
   {
     from: /^persistence\/postgres\//,
-    files: ["persistence/"],
+    files: ["runtime/MessageError.ts", "persistence/"],
     packages: [core, node, /^effect\/reactivity\/Reactivity$/, /^@effect\/sql-pg\/PgClient$/]
   },
   {
@@ -117,7 +121,7 @@ export const imports: ReadonlyArray<ImportRow> = [
   },
   {
     from: /^persistence\/requests\/RateLimitsRedis\.ts$/,
-    files: ["services/ports/", "persistence/requests/RateLimitsMemory.ts"],
+    files: ["runtime/ServiceLayer.ts", "services/ports/", "persistence/requests/RateLimitsMemory.ts"],
     packages: [core, /^effect\/persistence\/RateLimiter$/, /^@effect\/platform-node\/NodeRedis$/]
   },
   {
@@ -146,7 +150,7 @@ export const imports: ReadonlyArray<ImportRow> = [
   },
   {
     from: /^commands\//,
-    files: ["domain/", "services/", "commands/", "App.ts"],
+    files: ["domain/", "runtime/MessageError.ts", "services/", "commands/", "App.ts"],
     packages: [core, crypto, http, /^effect\/(cli|process)(\/\w+)?$/, node]
   },
   {

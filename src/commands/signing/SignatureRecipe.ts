@@ -16,7 +16,6 @@ export interface Recipe {
   readonly nonce: string
   readonly body: string
   readonly secret: string | Uint8Array
-  /** Joins the ten fields. */
   readonly join: (fields: ReadonlyArray<string>) => string
 }
 

@@ -29,10 +29,7 @@ export interface Signed {
 }
 
 /** Signs as a tenant's own client would (contract SIG-4 to SIG-8): the host and the target are taken as the URL writes them. */
-export const sign = Effect.fn("sign")(function* (
-  key: KeyFile,
-  { body, method, url }: Unsigned
-): Effect.fn.Return<Signed, CommandRefusal, RandomSource> {
+export const sign = Effect.fn("sign")(function* (key: KeyFile, { body, method, url }: Unsigned) {
   const { reference } = yield* RandomSource
   const nonce = yield* reference
   const timestamp = String(Math.floor((yield* Clock.currentTimeMillis) / 1000))
@@ -41,9 +38,7 @@ export const sign = Effect.fn("sign")(function* (
   const fields = { appId: key.app_id, keyId: key.key_id, host, method, target, timestamp, nonce, bodyHash: hash }
   const text = stringToSign(fields)
   if (Option.isNone(text))
-    return yield* new CommandRefusal({
-      message: `the query of ${url} cannot be signed: a % must be followed by two hexadecimal digits`
-    })
+    return yield* new CommandRefusal(`the query of ${url} cannot be signed: a % must be followed by two hexadecimal digits`)
   const headers = {
     "X-Gateway-Key": `${key.app_id}.${key.key_id}.${key.api_key}`,
     "X-Gateway-Timestamp": timestamp,
@@ -53,7 +48,6 @@ export const sign = Effect.fn("sign")(function* (
   return { headers, fields, text: text.value }
 })
 
-/** The four headers alone. */
 export const signingHeaders = (key: KeyFile, request: Unsigned) => Effect.map(sign(key, request), ({ headers }) => headers)
 
 export const headerLines = (headers: Readonly<Record<string, string>>): ReadonlyArray<string> =>
@@ -65,7 +59,6 @@ export const hasSignedBody = (method: string): boolean => method.toUpperCase() !
 /** `URL` would rewrite the path; only its host is as clients send it. */
 export const addressOf = (url: string) => {
   const [, target] = /^https?:\/\/[^/?#]+([^#]*)/i.exec(url) ?? []
-  if (target === undefined || !URL.canParse(url))
-    return Effect.fail(new CommandRefusal({ message: `${url} is not an http or https address` }))
+  if (target === undefined || !URL.canParse(url)) return Effect.fail(new CommandRefusal(`${url} is not an http or https address`))
   return Effect.succeed({ host: new URL(url).host, target: target.startsWith("/") ? target : `/${target}` })
 }

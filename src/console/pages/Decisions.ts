@@ -80,7 +80,7 @@ export const makeDecisions = Effect.gen(function* () {
       Effect.gen(function* () {
         const found = yield* proposals.find(id)
         if (Option.exists(found, ({ kind }) => !may(visit.visitor.role, approvalPermission(kind))))
-          return yield* new NotDecided({ message: "An administrator has to approve it." })
+          return yield* new NotDecided("An administrator has to approve it.")
         yield* approvals.approve(id, acting(visit))
         const isKey = Option.exists(found, ({ kind }) => kind === "key issue")
         return redirect("/proposals", isKey ? "key-approved" : "approved")

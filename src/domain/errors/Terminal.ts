@@ -20,6 +20,8 @@ export class ValidationFailed extends Schema.TaggedError<ValidationFailed>()("va
 }) {
   override readonly message = "The request does not follow the rules of its fields."
 }
+/** Because of one field. */
+export const invalid = (path: string, message: string): ValidationFailed => new ValidationFailed({ issues: [{ path, message }] })
 /** The same code for what could not be read at all: malformed JSON or a malformed header; answered 400. */
 export class MalformedRequest extends Schema.TaggedError<MalformedRequest>()("malformed_request", {
   issues: exemplified(Schema.Array(Issue), [{ path: "", message: "The body is not JSON." }])

@@ -111,7 +111,6 @@ export const makeAccessReplay = () => {
 const capName = (appId: string, { currency, direction, mode, window }: Details): string =>
   `cap ${[appId, mode, direction, window, currency].join("/")}`
 
-/** The proposals of the console, and their outcomes. */
 const makeProposalReplay = () => {
   const proposals = new Map<string, ReplayedProposal>()
 

@@ -1,6 +1,7 @@
-import { Effect, Layer, Schema } from "effect"
+import { Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { iso } from "../../domain/Instant.ts"
+import { layerOf } from "../../runtime/ServiceLayer.ts"
 import { type AuditFilter, type AuditHead, AuditLog, type AuditRow } from "../../services/ports/AuditLog.ts"
 import { Vault } from "../../services/ports/Vault.ts"
 import { Moment, rowsOf } from "../connection/Rows.ts"
@@ -42,70 +43,64 @@ const hashes = rowsOf(Schema.Struct({ hash: Schema.String }))
  * The audit chain's verifier: AuditLog on PostgreSQL. AuditChain computes the hashes, AuditTrail writes the rows. It reads audit_log and audit_head and owns neither: AuditTrail writes them. Rows are never changed, and the head is
  * read before the rows, so that it takes no lock.
  */
-export const AuditLogPg = Layer.effect(
-  AuditLog,
-  Effect.gen(function* () {
-    const sql = yield* SqlClient.SqlClient
-    const vault = yield* Vault
-    const { hash: keyed } = vault
-    const headRow = readHead(sql)
+export const AuditLogPg = layerOf(AuditLog)(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const vault = yield* Vault
+  const { hash: keyed } = vault
+  const headRow = readHead(sql)
 
-    const list = Effect.fn("AuditLog.list")(
-      (limit: number): Effect.Effect<ReadonlyArray<AuditRow>> =>
-        auditRows(sql`
-          SELECT sequence, at, actor, action, subject, details, encode(hash, 'hex') AS hash FROM audit_log
-          ORDER BY sequence DESC LIMIT ${limit}`)
-    )
+  const list = Effect.fn("AuditLog.list")(
+    (limit: number): Effect.Effect<ReadonlyArray<AuditRow>> =>
+      auditRows(sql`
+        SELECT sequence, at, actor, action, subject, details, encode(hash, 'hex') AS hash FROM audit_log
+        ORDER BY sequence DESC LIMIT ${limit}`)
+  )
 
-    const within = ({ action, actor, from, subject, to }: AuditFilter) => sql`
-      ${actor === null ? sql`` : sql`AND actor = ${actor}`}
-      ${action === null ? sql`` : sql`AND (action = ${action} OR starts_with(action, ${`${action} `}))`}
-      ${subject === null ? sql`` : sql`AND (subject = ${subject} OR starts_with(subject, ${`${subject}/`}))`}
-      ${from === null ? sql`` : sql`AND at >= ${iso(from)}::timestamptz`}
-      ${to === null ? sql`` : sql`AND at < ${iso(to)}::timestamptz`}`
+  const within = ({ action, actor, from, subject, to }: AuditFilter) => sql`
+    ${actor === null ? sql`` : sql`AND actor = ${actor}`}
+    ${action === null ? sql`` : sql`AND (action = ${action} OR starts_with(action, ${`${action} `}))`}
+    ${subject === null ? sql`` : sql`AND (subject = ${subject} OR starts_with(subject, ${`${subject}/`}))`}
+    ${from === null ? sql`` : sql`AND at >= ${iso(from)}::timestamptz`}
+    ${to === null ? sql`` : sql`AND at < ${iso(to)}::timestamptz`}`
 
-    // The rows are numbered without a gap, so that a step back is a stretch of numbers.
-    const search = Effect.fn("AuditLog.search")(function* (
-      filter: AuditFilter,
-      { before, limit }: { readonly before: bigint | null; readonly limit: number }
-    ) {
-      const found: Array<AuditRow> = []
-      let end = before ?? (yield* Effect.orDie(headRow)).sequence + 1n
-      for (let steps = 0; steps < STEPS_LOOKED && end > 1n; steps++) {
-        const room = limit - found.length
-        const rows = yield* auditRows(sql`
-          SELECT sequence, at, actor, action, subject, details, encode(hash, 'hex') AS hash FROM audit_log
-          WHERE sequence < ${end} AND sequence >= ${end - STEP_ROWS} ${within(filter)}
-          ORDER BY sequence DESC LIMIT ${room + 1}`)
-        found.push(...rows.slice(0, room))
-        if (rows.length > room) return { rows: found, next: found.at(-1)?.sequence ?? null }
-        end -= STEP_ROWS
-      }
-      return { rows: found, next: end > 1n ? end : null }
-    })
-
-    const verify = Effect.fn("AuditLog.verify")(
-      function* (exported: AuditHead | null) {
-        yield* sql`SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY`
-        const replay = makeAccessReplay()
-        const { isWhole: _, ...report } = yield* verifyChain({ sql, keyed, exported, visit: replay.read })
-        return { ...report, access: accessDifferences(replay.texts(), yield* readAccess(sql, vault)) }
-      },
-      (effect) => Effect.orDie(sql.withTransaction(effect))
-    )
-
-    const head = Effect.map(headRow, (row) => ({ ...headOf(row), authentic: isAuthentic(keyed, row) }))
-
-    const hashAt = Effect.fn("AuditLog.hashAt")((sequence: bigint) =>
-      Effect.map(
-        hashes(sql`SELECT encode(hash, 'hex') AS hash FROM audit_log WHERE sequence = ${sequence}`),
-        ([row]) => row?.hash ?? null
-      )
-    )
-
-    return AuditLog.of({ list, search, head, hashAt, verify })
+  // The rows are numbered without a gap, so that a step back is a stretch of numbers.
+  const search: AuditLog["Service"]["search"] = Effect.fn("AuditLog.search")(function* (filter, { before, limit }) {
+    const found: Array<AuditRow> = []
+    let end = before ?? (yield* Effect.orDie(headRow)).sequence + 1n
+    for (let steps = 0; steps < STEPS_LOOKED && end > 1n; steps++) {
+      const room = limit - found.length
+      const rows = yield* auditRows(sql`
+        SELECT sequence, at, actor, action, subject, details, encode(hash, 'hex') AS hash FROM audit_log
+        WHERE sequence < ${end} AND sequence >= ${end - STEP_ROWS} ${within(filter)}
+        ORDER BY sequence DESC LIMIT ${room + 1}`)
+      found.push(...rows.slice(0, room))
+      if (rows.length > room) return { rows: found, next: found.at(-1)?.sequence ?? null }
+      end -= STEP_ROWS
+    }
+    return { rows: found, next: end > 1n ? end : null }
   })
-)
+
+  const verify = Effect.fn("AuditLog.verify")(
+    function* (exported: AuditHead | null) {
+      yield* sql`SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY`
+      const replay = makeAccessReplay()
+      const { isWhole: _, ...report } = yield* verifyChain({ sql, keyed, exported, visit: replay.read })
+      return { ...report, access: accessDifferences(replay.texts(), yield* readAccess(sql, vault)) }
+    },
+    (effect) => Effect.orDie(sql.withTransaction(effect))
+  )
+
+  const head = Effect.map(headRow, (row) => ({ ...headOf(row), authentic: isAuthentic(keyed, row) }))
+
+  const hashAt = Effect.fn("AuditLog.hashAt")((sequence: bigint) =>
+    Effect.map(
+      hashes(sql`SELECT encode(hash, 'hex') AS hash FROM audit_log WHERE sequence = ${sequence}`),
+      ([row]) => row?.hash ?? null
+    )
+  )
+
+  return { list, search, head, hashAt, verify }
+})
 
 interface Chain {
   readonly sql: SqlClient.SqlClient
@@ -155,12 +150,9 @@ export const verifyChain = Effect.fnUntraced(function* ({ exported, keyed, sql, 
   if (!bytesEqual(previous, row.hash)) blame(row.sequence, CHANGED)
   if (!isAuthentic(keyed, row)) blame(row.sequence + 1n, FORGED)
   if (exported !== null && exported.sequence > row.sequence) blame(row.sequence + 1n, SHORTER)
-  const { at, why } = brokenAt(first)
+  const { at, why } = first ?? { at: null, why: null }
   return { rows: at === null ? row.sequence : at - 1n, brokenAt: at, why, forged, head: headOf(row), isWhole }
 })
-
-/** The first place that does not hold, if there is one. */
-const brokenAt = (first: { readonly at: bigint; readonly why: string } | null) => first ?? { at: null, why: null }
 
 /** So many of the rows that no gateway wrote are named. */
 const FORGED_SHOWN = 100

@@ -29,7 +29,6 @@ export interface Answers<A> {
 
 /** The queries of a claim over the rows of all tenants. */
 export interface ClaimQueries<A> {
-  /** The kind of rows, in a word. */
   readonly kind: string
   /** The tenants that have something due. Asked on Citus only. */
   readonly due: (of: TenantFilter) => Query<Due>
@@ -238,11 +237,7 @@ const lateAnswers = Effect.fnUntraced(function* <A>(withinMs: number) {
   const slow = new Set<string>()
 
   /** None where there is no answer yet, and then `late` is run if the answers to this question begin to be late. */
-  const soon = Effect.fnUntraced(function* (
-    question: string,
-    ask: Effect.Effect<A>,
-    late: Effect.Effect<void>
-  ): Effect.fn.Return<Option.Option<A>> {
+  const soon = Effect.fnUntraced(function* (question: string, ask: Effect.Effect<A>, late: Effect.Effect<void>) {
     const running = underWay.get(question)
     if (running !== undefined) {
       const exit = running.pollUnsafe()

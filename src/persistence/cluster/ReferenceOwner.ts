@@ -11,7 +11,6 @@ import { EveryTenant } from "./EveryTenant.ts"
 /** References whose tenants are kept in memory; whose a reference is never changes. */
 const KNOWN_AT_MOST = 20_000
 
-/** The tenant of a reference. */
 interface Owner {
   /** Narrows a statement to them. */
   readonly of: TenantFilter

@@ -1,10 +1,8 @@
-import { Effect, Schema, type Scope } from "effect"
+import { Effect, Schema } from "effect"
 import type { SqlClient } from "effect/sql"
-import type { Distribution } from "../connection/Distribution.ts"
 import { rowsOf } from "../connection/Rows.ts"
 import { makeVersionedRowCache } from "../reads/RowCache.ts"
 
-/** Tenants of one server. */
 export interface ServerTenants {
   readonly server: string
   readonly appIds: ReadonlyArray<string>
@@ -22,9 +20,7 @@ const shardRows = rowsOf(Schema.Struct({ server: Schema.String, number: Schema.N
  * Every tenant by its shard on Citus, from what the coordinator has itself: it answers whatever other server does not. Shards of no tenant are left
  * out; '' stands for what tenants share (counters). A new tenant is there within a second, a shard that was moved within ten.
  */
-export const cachedShards = Effect.fnUntraced(function* (
-  sql: SqlClient.SqlClient
-): Effect.fn.Return<Effect.Effect<ReadonlyArray<Shard>>, never, Distribution | Scope.Scope> {
+export const cachedShards = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
   const read = shardRows(sql`
     SELECT p.nodename || ':' || p.nodeport AS server, (d.shard % 2147483647)::int AS number, array_agg(d.app_id) AS "appIds"
     FROM (

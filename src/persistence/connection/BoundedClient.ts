@@ -151,7 +151,6 @@ const commit = (connection: SqlConnection.Connection): Effect.Effect<void, SqlEr
       : Effect.void
   )
 
-/** One statement on its way to the database. */
 interface SentStatement {
   readonly text: string
   /** Whichever it goes by: what a connection was sent before says whether it is inside a transaction. */

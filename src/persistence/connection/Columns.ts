@@ -1,7 +1,6 @@
 import * as PgTypes from "@effect/sql-pg/PgTypes"
 import { Result } from "effect"
 
-/** One column of the rows that a statement is given. */
 export interface Column<Row> {
   readonly type: keyof typeof types
   readonly of: (row: Row) => string | number | bigint | boolean | Uint8Array | null

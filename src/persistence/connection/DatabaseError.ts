@@ -1,15 +1,16 @@
-import { Cause, Effect, Option, Schema } from "effect"
+import { Cause, Effect, Option } from "effect"
 import { SqlError } from "effect/sql"
+import { MessageError } from "../../runtime/MessageError.ts"
 import { sqlState } from "./DatabaseSpans.ts"
 import { reasonOf } from "./servers/FailureText.ts"
 
 /** One line for the person who starts the gateway: the database cannot be reached or is not one of ours. Nothing branches on its kind. */
-export class DatabaseError extends Schema.TaggedError<DatabaseError>()("DatabaseError", { message: Schema.String }) {
+export class DatabaseError extends MessageError("DatabaseError") {
   /** A statement's failure becomes `<doing>: <the database's own words>`. */
   static readonly explain =
     (doing: string) =>
     <A, R>(effect: Effect.Effect<A, SqlError.SqlError | DatabaseError, R>): Effect.Effect<A, DatabaseError, R> =>
-      Effect.catchTag(effect, "SqlError", ({ reason }) => new DatabaseError({ message: `cannot ${doing}: ${reasonOf(reason)}` }))
+      Effect.catchTag(effect, "SqlError", ({ reason }) => new DatabaseError(`cannot ${doing}: ${reasonOf(reason)}`))
 }
 
 /** A page or an index that is spoilt, an error of the disk, a file that is gone. */

@@ -26,5 +26,4 @@ const timedBy =
 /** Around what writes and commits. Claims of workers commit many times a second and mostly nothing: they would hide how long the others take. */
 export const timedCommit = timedBy(commits)
 
-/** Around the wait for a connection. */
 export const timedWait = timedBy(connectionWaits)

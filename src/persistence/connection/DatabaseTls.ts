@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises"
-import { type ConnectionOptions, getCACertificates } from "node:tls"
+import { getCACertificates } from "node:tls"
 import { Effect } from "effect"
 import { DatabaseError } from "./DatabaseError.ts"
 import { type DatabaseServers, databaseServers } from "./servers/DatabaseServers.ts"
@@ -54,13 +54,11 @@ export const isVerified = ({ encryption }: DatabaseRoute): boolean => encryption
 /** The route from the address; an invalid one fails. */
 export const usableRoute = (url: string): Effect.Effect<DatabaseRoute, DatabaseError> => {
   const route = databaseRoute(url)
-  return typeof route === "string" ? new DatabaseError({ message: `DATABASE_URL ${route}` }) : Effect.succeed(route)
+  return typeof route === "string" ? new DatabaseError(`DATABASE_URL ${route}`) : Effect.succeed(route)
 }
 
 /** How the driver encrypts the connection; undefined where the address leaves it to the driver, which then verifies no less. */
-export const databaseTls = Effect.fnUntraced(function* (
-  way: DatabaseRoute
-): Effect.fn.Return<ConnectionOptions | boolean | undefined, DatabaseError> {
+export const databaseTls = Effect.fnUntraced(function* (way: DatabaseRoute) {
   switch (way.encryption) {
     case "none":
       return false
@@ -75,16 +73,14 @@ export const databaseTls = Effect.fnUntraced(function* (
   }
 })
 
-const authoritiesOf = Effect.fnUntraced(function* ({
-  authorities
-}: DatabaseRoute): Effect.fn.Return<ConnectionOptions, DatabaseError> {
+const authoritiesOf = Effect.fnUntraced(function* ({ authorities }: DatabaseRoute) {
   if (authorities === null) return {}
   if (authorities === "system") return { ca: getCACertificates("system") }
   const ca = yield* Effect.tryPromise({
     try: () => readFile(authorities, "utf8"),
-    catch: () => new DatabaseError({ message: `the sslrootcert of DATABASE_URL, ${authorities}, cannot be read` })
+    catch: () => new DatabaseError(`the sslrootcert of DATABASE_URL, ${authorities}, cannot be read`)
   })
   if (!ca.includes("-----BEGIN CERTIFICATE-----"))
-    return yield* new DatabaseError({ message: `the sslrootcert of DATABASE_URL, ${authorities}, holds no certificate` })
+    return yield* new DatabaseError(`the sslrootcert of DATABASE_URL, ${authorities}, holds no certificate`)
   return { ca }
 })

@@ -1,5 +1,6 @@
-import { Context, Effect, Layer, Schema } from "effect"
+import { Context, Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
+import { layerOf } from "../../runtime/ServiceLayer.ts"
 import { tenantTables } from "./DistributedTables.ts"
 import { rowsOf } from "./Rows.ts"
 
@@ -14,15 +15,12 @@ const answers = rowsOf(Schema.Struct({ yes: Schema.Boolean }))
 export class Distribution extends Context.Service<Distribution, { readonly isDistributed: boolean }>()(
   "gateway/persistence/Distribution"
 ) {
-  static readonly layer = Layer.effect(
-    Distribution,
-    Effect.gen(function* () {
-      const sql = yield* SqlClient.SqlClient
-      const ask = (text: string) => Effect.map(answers(sql.unsafe(text)), ([row]) => row?.yes === true)
-      const isDistributed =
-        (yield* ask("SELECT to_regclass('pg_catalog.pg_dist_partition') IS NOT NULL AS yes")) &&
-        (yield* ask(`SELECT EXISTS (SELECT FROM pg_dist_partition WHERE logicalrelid = ANY (ARRAY[${tables}])) AS yes`))
-      return Distribution.of({ isDistributed })
-    })
-  )
+  static readonly layer = layerOf(Distribution)(function* () {
+    const sql = yield* SqlClient.SqlClient
+    const ask = (text: string) => Effect.map(answers(sql.unsafe(text)), ([row]) => row?.yes === true)
+    const isDistributed =
+      (yield* ask("SELECT to_regclass('pg_catalog.pg_dist_partition') IS NOT NULL AS yes")) &&
+      (yield* ask(`SELECT EXISTS (SELECT FROM pg_dist_partition WHERE logicalrelid = ANY (ARRAY[${tables}])) AS yes`))
+    return { isDistributed }
+  })
 }

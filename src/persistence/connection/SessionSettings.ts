@@ -35,9 +35,9 @@ const ownSettings = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
     UNION ALL SELECT 'default_transaction_isolation=' || level FROM current_setting('default_transaction_isolation') AS level
     WHERE level <> 'read committed'`)
   if (found === undefined) return
-  return yield* new DatabaseError({
-    message: `sessions begin with ${found.setting}, which no gateway works with: find it in pg_db_role_setting and RESET it. A schema that is not public is set for the database (ALTER DATABASE), not for the role`
-  })
+  return yield* new DatabaseError(
+    `sessions begin with ${found.setting}, which no gateway works with: find it in pg_db_role_setting and RESET it. A schema that is not public is set for the database (ALTER DATABASE), not for the role`
+  )
 })
 
 /** Fails where sessions do not have their settings: a pooler in between may be configured to ignore what is asked for. The role has to bring it then. */
@@ -53,7 +53,7 @@ export const settingsHold = Effect.fnUntraced(function* (sql: SqlClient.SqlClien
   const have = lost.map(({ name, value }) => `${name} = ${value}`).join(", ")
   const role = `"${first.role.replaceAll('"', '""')}"`
   const set = lost.map(({ name }) => `ALTER ROLE ${role} SET ${name} = '${sessionSettings[name]}'`).join("; ")
-  return yield* new DatabaseError({
-    message: `sessions do not have what the gateway asked for (${have}), because of a pooler in between: set it for the role with ${set}`
-  })
+  return yield* new DatabaseError(
+    `sessions do not have what the gateway asked for (${have}), because of a pooler in between: set it for the role with ${set}`
+  )
 })

@@ -42,14 +42,12 @@ export const changedVerification = (sql: SqlClient.SqlClient, { folds, isDistrib
 
   const base = Effect.gen(function* () {
     if (isDistributed)
-      return yield* new ChangesNotVerifiable({
-        message: "changes alone cannot be checked on Citus: run gateway ledger verify --minutes"
-      })
+      return yield* new ChangesNotVerifiable("changes alone cannot be checked on Citus: run gateway ledger verify --minutes")
     const marks = yield* folds.marks
     if (Option.isNone(marks))
-      return yield* new ChangesNotVerifiable({
-        message: "no verification of all was complete yet, which changes go on from: run gateway ledger verify"
-      })
+      return yield* new ChangesNotVerifiable(
+        "no verification of all was complete yet, which changes go on from: run gateway ledger verify"
+      )
     return marks.value
   })
 

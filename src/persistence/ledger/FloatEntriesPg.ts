@@ -1,9 +1,10 @@
-import { Clock, Effect, Layer, Option, Schema } from "effect"
+import { Clock, Effect, Option, Schema } from "effect"
 import { SqlClient, type Statement } from "effect/sql"
 import { Currency } from "../../domain/Currency.ts"
 import { type AppId, type Mode, Reference } from "../../domain/Ids.ts"
 import { type Instant, iso } from "../../domain/Instant.ts"
 import { Phase } from "../../domain/Ledger.ts"
+import { layerOf } from "../../runtime/ServiceLayer.ts"
 import { type EntryPosition, FloatEntries, type FloatEntry, type FloatName } from "../../services/ports/FloatEntries.ts"
 import { Moment, rowsOf } from "../connection/Rows.ts"
 import { NoteAlone } from "../transactions/StoredNote.ts"
@@ -43,17 +44,15 @@ interface Span {
  * FloatEntries on PostgreSQL, which reads the journal. No index has the entries of one float: each payment would pay for it with its own entries.
  * The index of ages, which costs a payment nothing, finds each step back, and where a tenant has few entries, the key that begins with its name.
  */
-export const FloatEntriesPg = Layer.effect(
-  FloatEntries,
-  Effect.gen(function* () {
-    const sql = yield* SqlClient.SqlClient
+export const FloatEntriesPg = layerOf(FloatEntries)(function* () {
+  const sql = yield* SqlClient.SqlClient
 
-    const changed = (accounts: Statement.Fragment, currency: string) => sql`
+  const changed = (accounts: Statement.Fragment, currency: string) => sql`
       (SELECT coalesce(sum(p.amount), 0)::bigint FROM unnest(j.currencies, j.accounts, j.amounts) AS p(currency, account, amount)
         WHERE p.currency = ${currency} AND p.account IN (${accounts}))`
 
-    const postedIn = ({ appId, currency, mode }: FloatName, { before, from, to }: Span, limit: number) =>
-      entryRows(sql`
+  const postedIn = ({ appId, currency, mode }: FloatName, { before, from, to }: Span, limit: number) =>
+    entryRows(sql`
         SELECT j.at, j.reference, j.revision, j.phase, j.note, a.external_id AS "externalId",
           ${changed(sql`'available', 'receivable'`, currency)} AS available, ${changed(sql`'reserved'`, currency)} AS reserved
         FROM journal j LEFT JOIN float_adjustments a ON j.phase IN ('credit', 'debit') AND a.app_id = j.app_id AND a.reference = j.reference
@@ -62,52 +61,51 @@ export const FloatEntriesPg = Layer.effect(
           ${before === null ? sql`` : sql`AND (j.at, j.reference, j.revision) < (${iso(before.at)}::timestamptz, ${before.reference}, ${before.revision}::bigint)`}
         ORDER BY j.at DESC, j.reference DESC, j.revision DESC LIMIT ${limit}`)
 
-    const balanceNow = ({ appId, currency, mode }: FloatName) =>
-      balances(sql`SELECT available_minor - receivable_minor AS available, reserved_minor AS reserved FROM float_positions
+  const balanceNow = ({ appId, currency, mode }: FloatName) =>
+    balances(sql`SELECT available_minor - receivable_minor AS available, reserved_minor AS reserved FROM float_positions
         WHERE app_id = ${appId} AND mode = ${mode} AND currency = ${currency}`)
 
-    const list = Effect.fn("FloatEntries.list")(
-      function* (float: FloatName, before: EntryPosition | null, limit: number) {
-        // The position and every step back are of one moment, so that they agree.
-        yield* sql`SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY`
-        const began = yield* Clock.currentTimeMillis
-        const [now] = before === null ? yield* balanceNow(float) : [before.balance]
-        // Every entry has its position.
-        if (now === undefined) return { items: [], next: null }
-        let balance = now
-        const items: Array<FloatEntry> = []
-        let to = before === null ? null : before.at + 1
-        for (let step = FIRST_STEP_MS; ; step *= 2) {
-          const start = (to ?? began) - step
-          const isLast = start <= 0
-          const room = limit - items.length
-          // One more than there is room for tells whether there is another.
-          const found = yield* postedIn(float, { from: isLast ? null : start, to, before }, room + 1)
-          for (const { available, reserved, ...entry } of found.slice(0, room)) {
-            items.push({ ...entry, change: { available, reserved }, after: balance })
-            balance = { available: balance.available - available, reserved: balance.reserved - reserved }
-          }
-          const last = items.at(-1)
-          if (found.length > room && last !== undefined)
-            return { items, next: { at: last.at, reference: last.reference, revision: last.revision, balance } }
-          if (isLast) return { items, next: null }
-          to = start
-          if ((yield* Clock.currentTimeMillis) - began > LOOK_FOR_MS)
-            return { items, next: { at: start, reference: "" as const, revision: 0n, balance } }
+  const list = Effect.fn("FloatEntries.list")(
+    function* (float: FloatName, before: EntryPosition | null, limit: number) {
+      // The position and every step back are of one moment, so that they agree.
+      yield* sql`SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY`
+      const began = yield* Clock.currentTimeMillis
+      const [now] = before === null ? yield* balanceNow(float) : [before.balance]
+      // Every entry has its position.
+      if (now === undefined) return { items: [], next: null }
+      let balance = now
+      const items: Array<FloatEntry> = []
+      let to = before === null ? null : before.at + 1
+      for (let step = FIRST_STEP_MS; ; step *= 2) {
+        const start = (to ?? began) - step
+        const isLast = start <= 0
+        const room = limit - items.length
+        // One more than there is room for tells whether there is another.
+        const found = yield* postedIn(float, { from: isLast ? null : start, to, before }, room + 1)
+        for (const { available, reserved, ...entry } of found.slice(0, room)) {
+          items.push({ ...entry, change: { available, reserved }, after: balance })
+          balance = { available: balance.available - available, reserved: balance.reserved - reserved }
         }
-      },
-      sql.withTransaction,
-      Effect.orDie
-    )
+        const last = items.at(-1)
+        if (found.length > room && last !== undefined)
+          return { items, next: { at: last.at, reference: last.reference, revision: last.revision, balance } }
+        if (isLast) return { items, next: null }
+        to = start
+        if ((yield* Clock.currentTimeMillis) - began > LOOK_FOR_MS)
+          return { items, next: { at: start, reference: "" as const, revision: 0n, balance } }
+      }
+    },
+    sql.withTransaction,
+    Effect.orDie
+  )
 
-    const adjustment = Effect.fn("FloatEntries.adjustment")((appId: AppId, mode: Mode, externalId: string) =>
-      Effect.map(
-        adjustments(sql`SELECT at, direction, currency, amount_minor AS amount FROM float_adjustments
+  const adjustment = Effect.fn("FloatEntries.adjustment")((appId: AppId, mode: Mode, externalId: string) =>
+    Effect.map(
+      adjustments(sql`SELECT at, direction, currency, amount_minor AS amount FROM float_adjustments
           WHERE app_id = ${appId} AND mode = ${mode} AND external_id = ${externalId}`),
-        ([found]) => Option.fromUndefinedOr(found)
-      )
+      ([found]) => Option.fromUndefinedOr(found)
     )
+  )
 
-    return FloatEntries.of({ list, statement: statementReader(sql), adjustment })
-  })
-)
+  return { list, statement: statementReader(sql), adjustment }
+})

@@ -1,9 +1,10 @@
-import { Effect, Layer, Schema } from "effect"
+import { Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import type { AppId, Mode } from "../../domain/Ids.ts"
 import { iso } from "../../domain/Instant.ts"
 import { type Posting, slotOf } from "../../domain/Ledger.ts"
 import { nearestAmount } from "../../domain/Money.ts"
+import { layerOf } from "../../runtime/ServiceLayer.ts"
 import {
   type ApplyOutcome,
   type ApplyStep,
@@ -77,54 +78,51 @@ const withNewerEvents = <E>(
  * Each call is one commit. It locks every row that it decides about, in one order for all of them, and so concurrent steps wait for each
  * other. A key's fence and a record's revision guard against a second commit.
  */
-export const FloatLedgerPg = Layer.effect(
-  FloatLedger,
-  Effect.gen(function* () {
-    const sql = yield* SqlClient.SqlClient
-    const randomSource = yield* RandomSource
-    const trail = auditTrail(sql, (yield* Vault).hash)
-    const { isDistributed } = yield* Distribution
-    const everyTenant = yield* EveryTenant
-    const onTenantServer = yield* OnTenantServer
-    const openBatch = openAll(sql, isDistributed ? openStatementOfTenant : openStatement)
-    const applyBatch = applyAll(sql, isDistributed ? applyStatementOfTenant : applyStatement)
-    const { adjust, resolve } = manualEntries({ sql, randomSource, trail, applyAll: applyBatch })
+export const FloatLedgerPg = layerOf(FloatLedger)(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const randomSource = yield* RandomSource
+  const trail = auditTrail(sql, (yield* Vault).hash)
+  const { isDistributed } = yield* Distribution
+  const everyTenant = yield* EveryTenant
+  const onTenantServer = yield* OnTenantServer
+  const openBatch = openAll(sql, isDistributed ? openStatementOfTenant : openStatement)
+  const applyBatch = applyAll(sql, isDistributed ? applyStatementOfTenant : applyStatement)
+  const { adjust, resolve } = manualEntries({ sql, randomSource, trail, applyAll: applyBatch })
 
-    const open = yield* makeBatcher({
-      statement: openBatch,
-      recover: recoverOpen(sql, onTenantServer),
-      laneOf: ({ transaction }) => transaction.appId,
-      ...everyTenant.lanesOf(({ transaction }: OpenStep) => transaction.appId),
-      isLockTimeout
-    })
-    const apply = yield* makeBatcher({
-      // A batch in which one float is full runs again, step by step.
-      statement: (steps: ReadonlyArray<Traced<ApplyStep>>) =>
-        Effect.catchIf(
-          applyBatch(steps),
-          (error) => steps.length === 1 && isFullFloat(error),
-          () => Effect.succeed<ReadonlyArray<ApplyOutcome>>([{ _tag: "FullFloat" }])
-        ),
-      recover: recoverApply(sql, onTenantServer),
-      laneOf: ({ next }) => next.appId,
-      ...everyTenant.lanesOf(({ next }: ApplyStep) => next.appId),
-      isLockTimeout
-    })
+  const open = yield* makeBatcher({
+    statement: openBatch,
+    recover: recoverOpen(sql, onTenantServer),
+    laneOf: ({ transaction }) => transaction.appId,
+    ...everyTenant.lanesOf(({ transaction }: OpenStep) => transaction.appId),
+    isLockTimeout
+  })
+  const apply = yield* makeBatcher({
+    // A batch in which one float is full runs again, step by step.
+    statement: (steps: ReadonlyArray<Traced<ApplyStep>>) =>
+      Effect.catchIf(
+        applyBatch(steps),
+        (error) => steps.length === 1 && isFullFloat(error),
+        () => Effect.succeed<ReadonlyArray<ApplyOutcome>>([{ _tag: "FullFloat" }])
+      ),
+    recover: recoverApply(sql, onTenantServer),
+    laneOf: ({ next }) => next.appId,
+    ...everyTenant.lanesOf(({ next }: ApplyStep) => next.appId),
+    isLockTimeout
+  })
 
-    const positions = Effect.fn("FloatLedger.positions")(function* (appId: AppId, mode: Mode) {
-      const rows = yield* onTenantServer(
-        appId
-      )(sql`SELECT currency, available_minor, reserved_minor, collected_minor, paid_out_minor, provider_fees_minor,
+  const positions = Effect.fn("FloatLedger.positions")(function* (appId: AppId, mode: Mode) {
+    const rows = yield* onTenantServer(
+      appId
+    )(sql`SELECT currency, available_minor, reserved_minor, collected_minor, paid_out_minor, provider_fees_minor,
           credited_minor, debited_minor, fx_in_minor, fx_out_minor, returned_minor, receivable_minor
         FROM float_positions WHERE app_id = ${appId} AND mode = ${mode}
           AND (available_minor, reserved_minor, collected_minor, credited_minor, fx_in_minor, receivable_minor) <> (0, 0, 0, 0, 0, 0)
         ORDER BY currency`)
-      return (yield* decodePositions(rows)).map(positionOf)
-    }, Effect.orDie)
+    return (yield* decodePositions(rows)).map(positionOf)
+  }, Effect.orDie)
 
-    return FloatLedger.of({ open: withRootTraceparent(open), apply: withTraceparent(apply), resolve, adjust, positions })
-  })
-)
+  return { open: withRootTraceparent(open), apply: withTraceparent(apply), resolve, adjust, positions }
+})
 
 // A connection can break after the commit of a money step and before its answer. The step then runs again and is refused. These two
 // find out whether this very step was committed, or whether another request was faster.

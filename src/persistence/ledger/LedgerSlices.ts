@@ -101,13 +101,11 @@ export const formsOfLinked: Readonly<Record<string, Forms>> = {
   }
 }
 
-/** How rules are asked of a slice. */
 export interface Slicing {
   readonly has: (rule: LedgerRule) => boolean
   readonly values: (slice: Slice) => ReadonlyArray<unknown>
   /** As `breachesStatement`, of a slice: its values are the parameters. */
   readonly breaches: (rule: LedgerRule, atMost: number) => string
-  /** These references as slices. */
   readonly of: (found: ReadonlyArray<{ readonly appId: string; readonly reference: string }>) => ReadonlyArray<Slice>
   /** How many rows of a slice each of the rules checks, in their order. */
   readonly counts: (rules: ReadonlyArray<LedgerRule>) => string

@@ -1,8 +1,9 @@
 import { createHash } from "node:crypto"
-import { Clock, Context, Effect, Layer, Option, Schema } from "effect"
+import { Clock, Context, Effect, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { iso } from "../../domain/Instant.ts"
 import { json } from "../../domain/Json.ts"
+import { layerOf } from "../../runtime/ServiceLayer.ts"
 import {
   type LedgerDifference,
   type LedgerReport,
@@ -73,187 +74,184 @@ const kept = rowsOf(Schema.Struct({ progress: Schema.Unknown }))
  * LedgerVerification on PostgreSQL. It owns the table verification_progress. Every step reads one snapshot (repeatable read), in which a gateway
  * that goes on working changes nothing: a rule never compares what was read at two times.
  */
-export const LedgerVerificationPg = Layer.effect(
-  LedgerVerification,
-  Effect.gen(function* () {
-    const sql = yield* SqlClient.SqlClient
-    const { isDistributed } = yield* Distribution
-    const { namesAfter, referencesAfter, tenantAfter, unwrittenAfter } = ledgerSlices(sql)
-    const slicing = slicingOn({ isDistributed })
-    const steps = verificationSteps(sql, { isDistributed })
-    const folds = positionFolds(sql, positionRule)
-    const { breaches, orUnread, partOrUnread, set, together } = steps
-    const slicedRules = ledgerRules.filter(slicing.has)
-    const stretches = ledgerStretches(sql, steps, stretchedRules)
-    const wholeRules = askedWhole(slicing, isDistributed)
-    const program = programOf(slicing, wholeRules)
+export const LedgerVerificationPg = layerOf(LedgerVerification)(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const { isDistributed } = yield* Distribution
+  const { namesAfter, referencesAfter, tenantAfter, unwrittenAfter } = ledgerSlices(sql)
+  const slicing = slicingOn({ isDistributed })
+  const steps = verificationSteps(sql, { isDistributed })
+  const folds = positionFolds(sql, positionRule)
+  const { breaches, orUnread, partOrUnread, set, together } = steps
+  const slicedRules = ledgerRules.filter(slicing.has)
+  const stretches = ledgerStretches(sql, steps, stretchedRules)
+  const wholeRules = askedWhole(slicing, isDistributed)
+  const program = programOf(slicing, wholeRules)
 
-    const checkWhole = (run: Run, one: LedgerRule, place: Place) =>
-      steps.whole(
-        Effect.gen(function* () {
-          const counted = sql.unsafe(isDistributed ? one.counted : countedBySmall(one))
-          const { answer, unread } = yield* partOrUnread([one.rule], counts(counted))
-          const statement = isDistributed ? breachesStatement(one, MAX_DIFFERENCES) : askedBySmall(one, MAX_DIFFERENCES)
-          const differences = yield* breaches(one, statement, [])
-          return { ...added(run, [...unread, ...differences], [[one.rule, Number(answer?.[0]?.count ?? 0n)]]), place }
-        })
-      )
+  const checkWhole = (run: Run, one: LedgerRule, place: Place) =>
+    steps.whole(
+      Effect.gen(function* () {
+        const counted = sql.unsafe(isDistributed ? one.counted : countedBySmall(one))
+        const { answer, unread } = yield* partOrUnread([one.rule], counts(counted))
+        const statement = isDistributed ? breachesStatement(one, MAX_DIFFERENCES) : askedBySmall(one, MAX_DIFFERENCES)
+        const differences = yield* breaches(one, statement, [])
+        return { ...added(run, [...unread, ...differences], [[one.rule, Number(answer?.[0]?.count ?? 0n)]]), place }
+      })
+    )
 
-    const checkSlice = Effect.fnUntraced(function* (run: Run, slice: Slice) {
-      const values = slicing.values(slice)
-      let found: Run = { ...run, seen: run.seen + slice.references.length }
-      for (const rules of yield* together(slicedRules)) {
-        const { answer, unread } = yield* partOrUnread(namesOf(rules), counts(sql.unsafe(slicing.counts(rules), values)))
-        const rows = rules.map(({ rule }, at) => [rule, Number(answer?.[at]?.count ?? 0n)] as const)
-        found = added(found, unread, rows)
+  const checkSlice = Effect.fnUntraced(function* (run: Run, slice: Slice) {
+    const values = slicing.values(slice)
+    let found: Run = { ...run, seen: run.seen + slice.references.length }
+    for (const rules of yield* together(slicedRules)) {
+      const { answer, unread } = yield* partOrUnread(namesOf(rules), counts(sql.unsafe(slicing.counts(rules), values)))
+      const rows = rules.map(({ rule }, at) => [rule, Number(answer?.[at]?.count ?? 0n)] as const)
+      found = added(found, unread, rows)
+    }
+    for (const one of slicedRules) {
+      const room = MAX_DIFFERENCES - found.differences.filter(({ rule }) => rule === one.rule).length
+      if (room > 0) found = added(found, yield* breaches(one, slicing.breaches(one, room), values), [])
+    }
+    return found
+  })
+
+  /** The next references, of as many tenants as have them; on Citus, of one. */
+  const checkRecords = Effect.fnUntraced(function* (run: Run, place: Extract<Place, { _tag: "Records" }>) {
+    const size = yield* SliceSize
+    const found: Array<{ readonly appId: string; readonly reference: string }> = []
+    let { appId, reference } = place
+    let looked = run
+    const least = isDistributed ? 1 : size
+    while (found.length < least) {
+      const next: Asked<ReadonlyArray<string>> =
+        appId === null
+          ? { answer: [], unread: [] }
+          : yield* partOrUnread(namesOf(slicedRules), referencesAfter(appId, reference, size - found.length))
+      const more = next.answer ?? []
+      looked = added(looked, next.unread, [])
+      for (const one of more) found.push({ appId: appId ?? "", reference: one })
+      reference = more.at(-1) ?? null
+      if (more.length > 0) continue
+      appId = yield* tenantAfter(appId)
+      if (appId === null) break
+    }
+    yield* set(sliceSettings)
+    const next: Place = appId === null ? firstUnwritten : { _tag: "Records", appId, reference }
+    return { ...(yield* Effect.reduce(slicing.of(found), () => looked, checkSlice)), place: next }
+  })
+
+  const checkUnwritten = Effect.fnUntraced(function* (run: Run, { reference }: Extract<Place, { _tag: "Unwritten" }>) {
+    const { found, reached } = yield* unwrittenAfter(reference, yield* SliceSize)
+    yield* set(sliceSettings)
+    const place: Place | null = reached === null ? null : { _tag: "Unwritten", reference: reached }
+    return { ...(yield* Effect.reduce(slicing.of(found), () => run, checkSlice)), place }
+  })
+
+  /** The tenants whose sums came to their end in this step, so that they can be kept after it. */
+  const checkPositions = Effect.fnUntraced(function* (run: Run, place: Extract<Place, { _tag: "Positions" }>) {
+    const began = yield* Clock.currentTimeMillis
+    const whole: Array<Fold> = []
+    let found = run
+    let { after, fold } = place
+    do {
+      if (fold === null) {
+        const appId: string | null = yield* folds.tenantAfter(after)
+        if (appId === null) return { run: { ...found, place: firstNames }, whole }
+        fold = { appId, reference: null, upto: began - SETTLED_AFTER_MS, sums: [] }
       }
-      for (const one of slicedRules) {
-        const room = MAX_DIFFERENCES - found.differences.filter(({ rule }) => rule === one.rule).length
-        if (room > 0) found = added(found, yield* breaches(one, slicing.breaches(one, room), values), [])
+      const { answer: next, unread }: Asked<Summed> = yield* partOrUnread([positionRule.rule], folds.add(fold))
+      found = added(found, unread, [])
+      if (next === null) after = fold.appId
+      if (next?.isLast === true) {
+        const { appId, sums, upto } = next.fold
+        const differences = yield* breaches(positionRule, folds.ofTenant(MAX_DIFFERENCES), folds.values(next.fold))
+        const counted = yield* partOrUnread([positionRule.rule], folds.positionsOf(appId))
+        found = added(found, [...differences, ...counted.unread], [[positionRule.rule, counted.answer ?? 0]])
+        whole.push({ appId, reference: null, sums, upto })
+        after = appId
       }
-      return found
-    })
+      fold = next === null || next.isLast ? null : next.fold
+    } while ((yield* Clock.currentTimeMillis) - began < POSITIONS_MS)
+    return { run: { ...found, place: { _tag: "Positions", after, fold } satisfies Place }, whole }
+  })
 
-    /** The next references, of as many tenants as have them; on Citus, of one. */
-    const checkRecords = Effect.fnUntraced(function* (run: Run, place: Extract<Place, { _tag: "Records" }>) {
-      const size = yield* SliceSize
-      const found: Array<{ readonly appId: string; readonly reference: string }> = []
-      let { appId, reference } = place
-      let looked = run
-      const least = isDistributed ? 1 : size
-      while (found.length < least) {
-        const next: Asked<ReadonlyArray<string>> =
-          appId === null
-            ? { answer: [], unread: [] }
-            : yield* partOrUnread(namesOf(slicedRules), referencesAfter(appId, reference, size - found.length))
-        const more = next.answer ?? []
-        looked = added(looked, next.unread, [])
-        for (const one of more) found.push({ appId: appId ?? "", reference: one })
-        reference = more.at(-1) ?? null
-        if (more.length > 0) continue
-        appId = yield* tenantAfter(appId)
-        if (appId === null) break
-      }
-      yield* set(sliceSettings)
-      const next: Place = appId === null ? firstUnwritten : { _tag: "Records", appId, reference }
-      return { ...(yield* Effect.reduce(slicing.of(found), () => looked, checkSlice)), place: next }
-    })
+  const checkNames = Effect.fnUntraced(function* (run: Run, { after }: Extract<Place, { _tag: "Names" }>) {
+    const page = yield* namesAfter(after, yield* SliceSize)
+    yield* set(sliceSettings)
+    const differences = yield* breaches(namesRule, page.breaches(namesRule, MAX_DIFFERENCES), page.values)
+    const place: Place = page.last === null ? firstRecords : { _tag: "Names", after: page.last }
+    return { ...added(run, differences, [[namesRule.rule, page.count]]), place }
+  })
 
-    const checkUnwritten = Effect.fnUntraced(function* (run: Run, { reference }: Extract<Place, { _tag: "Unwritten" }>) {
-      const { found, reached } = yield* unwrittenAfter(reference, yield* SliceSize)
-      yield* set(sliceSettings)
-      const place: Place | null = reached === null ? null : { _tag: "Unwritten", reference: reached }
-      return { ...(yield* Effect.reduce(slicing.of(found), () => run, checkSlice)), place }
-    })
+  const checkStretch = Effect.fnUntraced(function* (run: Run, { stretch }: Extract<Place, { _tag: "Stretch" }>) {
+    const { counts: rows, differences, next } = yield* stretches.check(stretch)
+    const place: Place = next === null ? firstPositions : { _tag: "Stretch", stretch: next }
+    return { ...added(run, differences, rows), place }
+  })
 
-    /** The tenants whose sums came to their end in this step, so that they can be kept after it. */
-    const checkPositions = Effect.fnUntraced(function* (run: Run, place: Extract<Place, { _tag: "Positions" }>) {
-      const began = yield* Clock.currentTimeMillis
-      const whole: Array<Fold> = []
-      let found = run
-      let { after, fold } = place
-      do {
-        if (fold === null) {
-          const appId: string | null = yield* folds.tenantAfter(after)
-          if (appId === null) return { run: { ...found, place: firstNames }, whole }
-          fold = { appId, reference: null, upto: began - SETTLED_AFTER_MS, sums: [] }
-        }
-        const { answer: next, unread }: Asked<Summed> = yield* partOrUnread([positionRule.rule], folds.add(fold))
-        found = added(found, unread, [])
-        if (next === null) after = fold.appId
-        if (next?.isLast === true) {
-          const { appId, sums, upto } = next.fold
-          const differences = yield* breaches(positionRule, folds.ofTenant(MAX_DIFFERENCES), folds.values(next.fold))
-          const counted = yield* partOrUnread([positionRule.rule], folds.positionsOf(appId))
-          found = added(found, [...differences, ...counted.unread], [[positionRule.rule, counted.answer ?? 0]])
-          whole.push({ appId, reference: null, sums, upto })
-          after = appId
-        }
-        fold = next === null || next.isLast ? null : next.fold
-      } while ((yield* Clock.currentTimeMillis) - began < POSITIONS_MS)
-      return { run: { ...found, place: { _tag: "Positions", after, fold } satisfies Place }, whole }
-    })
+  const stepAt = Effect.fnUntraced(function* (run: Run, place: Place, isKept: boolean) {
+    if (place._tag === "Stretch") return yield* checkStretch(run, place)
+    if (place._tag === "Records") return yield* steps.part(checkRecords(run, place))
+    if (place._tag === "Unwritten") return yield* steps.part(checkUnwritten(run, place))
+    if (place._tag === "Names") return yield* steps.part(checkNames(run, place))
+    if (place._tag === "Positions") {
+      const found = yield* steps.changes(checkPositions(run, place))
+      if (isKept) yield* Effect.forEach(found.whole, folds.keep, { discard: true })
+      return found.run
+    }
+    const one = wholeRules[place.at]
+    return one === undefined
+      ? { ...run, place: isDistributed ? firstRecords : firstStretches }
+      : yield* checkWhole(run, one, { _tag: "Rule", at: place.at + 1 })
+  })
 
-    const checkNames = Effect.fnUntraced(function* (run: Run, { after }: Extract<Place, { _tag: "Names" }>) {
-      const page = yield* namesAfter(after, yield* SliceSize)
-      yield* set(sliceSettings)
-      const differences = yield* breaches(namesRule, page.breaches(namesRule, MAX_DIFFERENCES), page.values)
-      const place: Place = page.last === null ? firstRecords : { _tag: "Names", after: page.last }
-      return { ...added(run, differences, [[namesRule.rule, page.count]]), place }
-    })
+  const step = Effect.fnUntraced(function* (run: Run, place: Place, isKept: boolean) {
+    const { answer, unread } = yield* orUnread(namesOf(rulesOf(place, wholeRules, slicedRules)), stepAt(run, place, isKept))
+    return answer ?? { ...added(run, unread, []), place: beyond(place) }
+  })
 
-    const checkStretch = Effect.fnUntraced(function* (run: Run, { stretch }: Extract<Place, { _tag: "Stretch" }>) {
-      const { counts: rows, differences, next } = yield* stretches.check(stretch)
-      const place: Place = next === null ? firstPositions : { _tag: "Stretch", stretch: next }
-      return { ...added(run, differences, rows), place }
-    })
+  const begun = Effect.gen(function* () {
+    const counted = counts(steps.count(sql`SELECT count(*) FROM transactions`))
+    const { answer, unread } = yield* orUnread(namesOf(slicedRules), counted)
+    const startedAt = yield* Clock.currentTimeMillis
+    const run: Run = { ...nothingYet, program, startedAt, records: Number(answer?.[0]?.count ?? 0n) }
+    return added(run, unread, [])
+  })
 
-    const stepAt = Effect.fnUntraced(function* (run: Run, place: Place, isKept: boolean) {
-      if (place._tag === "Stretch") return yield* checkStretch(run, place)
-      if (place._tag === "Records") return yield* steps.part(checkRecords(run, place))
-      if (place._tag === "Unwritten") return yield* steps.part(checkUnwritten(run, place))
-      if (place._tag === "Names") return yield* steps.part(checkNames(run, place))
-      if (place._tag === "Positions") {
-        const found = yield* steps.changes(checkPositions(run, place))
-        if (isKept) yield* Effect.forEach(found.whole, folds.keep, { discard: true })
-        return found.run
-      }
-      const one = wholeRules[place.at]
-      return one === undefined
-        ? { ...run, place: isDistributed ? firstRecords : firstStretches }
-        : yield* checkWhole(run, one, { _tag: "Rule", at: place.at + 1 })
-    })
+  const leftOff = Effect.gen(function* () {
+    const [row] = yield* kept(sql`SELECT progress FROM verification_progress`)
+    const run = row === undefined ? Option.none<Run>() : Schema.decodeUnknownOption(Run)(row.progress)
+    return Option.filter(run, ({ program: made }) => made === program)
+  })
 
-    const step = Effect.fnUntraced(function* (run: Run, place: Place, isKept: boolean) {
-      const { answer, unread } = yield* orUnread(namesOf(rulesOf(place, wholeRules, slicedRules)), stepAt(run, place, isKept))
-      return answer ?? { ...added(run, unread, []), place: beyond(place) }
-    })
-
-    const begun = Effect.gen(function* () {
-      const counted = counts(steps.count(sql`SELECT count(*) FROM transactions`))
-      const { answer, unread } = yield* orUnread(namesOf(slicedRules), counted)
-      const startedAt = yield* Clock.currentTimeMillis
-      const run: Run = { ...nothingYet, program, startedAt, records: Number(answer?.[0]?.count ?? 0n) }
-      return added(run, unread, [])
-    })
-
-    const leftOff = Effect.gen(function* () {
-      const [row] = yield* kept(sql`SELECT progress FROM verification_progress`)
-      const run = row === undefined ? Option.none<Run>() : Schema.decodeUnknownOption(Run)(row.progress)
-      return Option.filter(run, ({ program: made }) => made === program)
-    })
-
-    const keep = (run: Run) =>
-      run.place === null
-        ? Effect.andThen(
-            sql`DELETE FROM verification_progress`,
-            Effect.when(Effect.asVoid(folds.begin(run.startedAt)), Effect.succeed(!isDistributed && wasRead(run)))
-          )
-        : sql`INSERT INTO verification_progress (at, progress) VALUES (now(), ${json(run)}::json)
+  const keep = (run: Run) =>
+    run.place === null
+      ? Effect.andThen(
+          sql`DELETE FROM verification_progress`,
+          Effect.when(Effect.asVoid(folds.begin(run.startedAt)), Effect.succeed(!isDistributed && wasRead(run)))
+        )
+      : sql`INSERT INTO verification_progress (at, progress) VALUES (now(), ${json(run)}::json)
             ON CONFLICT (is_only) DO UPDATE SET at = EXCLUDED.at, progress = EXCLUDED.progress`
 
-    const verify = Effect.gen(function* () {
-      let run: Run = yield* begun
-      while (run.place !== null) run = yield* step(run, run.place, false)
-      return reportOf(run)
-    }).pipe(Effect.orDie, Effect.withSpan("LedgerVerification.verify"))
+  const verify = Effect.gen(function* () {
+    let run: Run = yield* begun
+    while (run.place !== null) run = yield* step(run, run.place, false)
+    return reportOf(run)
+  }).pipe(Effect.orDie, Effect.withSpan("LedgerVerification.verify"))
 
-    const verifyWithin = Effect.fn("LedgerVerification.verifyWithin")(function* ({ goesOn, onStep, until }: VerificationBounds) {
-      const before = goesOn ? yield* leftOff : Option.none<Run>()
-      let run: Run = Option.isSome(before) ? before.value : yield* begun
-      while (run.place !== null) {
-        run = yield* step(run, run.place, true)
-        yield* keep(run)
-        yield* onStep(progressOf(run, wholeRules))
-        if (until !== null && (yield* Clock.currentTimeMillis) >= until) break
-      }
-      return { ...reportOf(run), ...progressOf(run, wholeRules) }
-    }, Effect.orDie)
+  const verifyWithin = Effect.fn("LedgerVerification.verifyWithin")(function* ({ goesOn, onStep, until }: VerificationBounds) {
+    const before = goesOn ? yield* leftOff : Option.none<Run>()
+    let run: Run = Option.isSome(before) ? before.value : yield* begun
+    while (run.place !== null) {
+      run = yield* step(run, run.place, true)
+      yield* keep(run)
+      yield* onStep(progressOf(run, wholeRules))
+      if (until !== null && (yield* Clock.currentTimeMillis) >= until) break
+    }
+    return { ...reportOf(run), ...progressOf(run, wholeRules) }
+  }, Effect.orDie)
 
-    const verifyChanged = changedVerification(sql, { folds, steps, isDistributed, rules: ledgerRules })
-    return LedgerVerification.of({ verify, verifyWithin, verifyChanged })
-  })
-)
+  const verifyChanged = changedVerification(sql, { folds, steps, isDistributed, rules: ledgerRules })
+  return { verify, verifyWithin, verifyChanged }
+})
 
 /** Every rule, in the order in which they are reported. */
 export const ledgerRules: ReadonlyArray<LedgerRule> = [

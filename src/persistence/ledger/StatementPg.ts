@@ -13,6 +13,7 @@ import type {
   StatementPosition,
   StatementRange
 } from "../../services/ports/FloatEntries.ts"
+import type { PageAfter } from "../../services/ports/Page.ts"
 import { makeHeavyReads, ofOneMoment } from "../connection/HeavyReads.ts"
 import { Moment, rowsOf } from "../connection/Rows.ts"
 
@@ -139,7 +140,7 @@ export const statementReader = (sql: SqlClient.SqlClient): FloatEntries["Service
   const read = Effect.fnUntraced(function* (
     float: FloatName,
     range: StatementRange,
-    { after, limit }: { readonly limit: number; readonly after: StatementPosition | null }
+    { after, limit }: PageAfter<StatementPosition>
   ) {
     if (after !== null && (yield* recentTo(float, after)) !== after.recent)
       return yield* new ValidationFailed({ issues: [{ path: "cursor", message: OVERTAKEN }] })

@@ -66,7 +66,6 @@ export const verificationSteps = (sql: SqlClient.SqlClient, distribution: Distri
       return Effect.catchIf(once, isUnreadable, () => Effect.provideService(once, InSavepoints, true))
     }
 
-  /** The rows that break the rule. */
   const breaches = Effect.fnUntraced(function* ({ rule }: LedgerRule, statement: string, values: ReadonlyArray<unknown>) {
     const { answer, unread } = yield* partOrUnread([rule], sql.unsafe(statement, values))
     const found = yield* decodeBreaches(answer ?? [])

@@ -142,18 +142,16 @@ const make = Effect.fnUntraced(function* (masterKey: Redacted.Redacted) {
       }
       if (old === 0) return
     }
-    return yield* new RotationIncomplete({
-      message: "a gateway goes on sealing under the old key: stop every one of them, then run this again; nothing is lost"
-    })
+    return yield* new RotationIncomplete(
+      "a gateway goes on sealing under the old key: stop every one of them, then run this again; nothing is lost"
+    )
   })
 
   const checkOpens = (column: SealedColumn, from: KeyObject, { key, purpose, sealed: value }: Row) =>
     Option.isSome(openBytes(to, purpose, value)) || Option.isSome(openBytes(from, purpose, value))
       ? Effect.succeed(NOTHING)
       : Effect.fail(
-          new RotationIncomplete({
-            message: `${column.table} ${key.join("/")} opens with neither key: is this the old key's file?`
-          })
+          new RotationIncomplete(`${column.table} ${key.join("/")} opens with neither key: is this the old key's file?`)
         )
 
   /** While the scope lives no node runs, and none starts. */
@@ -166,26 +164,23 @@ const make = Effect.fnUntraced(function* (masterKey: Redacted.Redacted) {
     const named = (yield* holders(ask(HOLDERS))).map(
       ({ address, name, pid }) => `${name} (${address ?? "a socket"}, session ${pid})`
     )
-    return yield* new RotationIncomplete({
-      message: `these gateways are connected and know the old key alone: ${named.join(", ")}; stop them first, nothing was changed`
-    })
+    return yield* new RotationIncomplete(
+      `these gateways are connected and know the old key alone: ${named.join(", ")}; stop them first, nothing was changed`
+    )
   })
 
   const rotate = Effect.fn("MasterKeyRotation.rotate")(function* (old: Redacted.Redacted, audit: AuditEntry) {
     const from = yield* parseMasterKey(old).pipe(
-      Effect.catchTag(
-        "VaultError",
-        () => new RotationIncomplete({ message: "the old key's file holds no key of 32 bytes in base64" })
-      )
+      Effect.catchTag("VaultError", () => new RotationIncomplete("the old key's file holds no key of 32 bytes in base64"))
     )
-    if (from.equals(to)) return yield* new RotationIncomplete({ message: "MASTER_KEY is the old key itself" })
+    if (from.equals(to)) return yield* new RotationIncomplete("MASTER_KEY is the old key itself")
     yield* lockOutGateways
     for (const column of sealedColumns) yield* visitAll(column, (row) => checkOpens(column, from, row))
     const counts: Record<string, number> = {}
     const ours = sealedColumns.filter(({ table }) => table === "vault_keys")
     const others = sealedColumns.filter((column) => !ours.includes(column))
     yield* rewrapAll(others, from, counts)
-    const ourKey = loadHashKey(sql, to).pipe(Effect.catchTag("VaultError", ({ message }) => new RotationIncomplete({ message })))
+    const ourKey = loadHashKey(sql, to).pipe(Effect.catchTag("VaultError", ({ message }) => new RotationIncomplete(message)))
     const last = Effect.gen(function* () {
       yield* rewrapAll(ours, from, counts)
       if (Object.values(counts).every((count) => count === 0)) return

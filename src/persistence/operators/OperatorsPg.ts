@@ -1,7 +1,8 @@
-import { Effect, Layer, Option, Schema } from "effect"
+import { Effect, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { iso } from "../../domain/Instant.ts"
 import { OperatorName, OperatorRole } from "../../domain/Operator.ts"
+import { layerOf } from "../../runtime/ServiceLayer.ts"
 import type { AuditEntry } from "../../services/ports/AuditLog.ts"
 import { type OperatorAccount, Operators } from "../../services/ports/Operators.ts"
 import { Vault } from "../../services/ports/Vault.ts"
@@ -32,33 +33,30 @@ export const accountOf = Effect.fnUntraced(function* (keyed: KeyedHash, row: typ
 })
 
 /** Operators on PostgreSQL: `change_access` writes the table; console_sessions goes with its rows. */
-export const OperatorsPg = Layer.effect(
-  Operators,
-  Effect.gen(function* () {
-    const sql = yield* SqlClient.SqlClient
-    const { hash } = yield* Vault
-    const trail = auditTrail(sql, hash)
+export const OperatorsPg = layerOf(Operators)(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const { hash } = yield* Vault
+  const trail = auditTrail(sql, hash)
 
-    const add = Effect.fn("Operators.add")((account: OperatorAccount, audit: AuditEntry) => {
-      const { createdAt, name, role, tokenHash } = account
-      const seal = operatorSeal(hash, account)
-      const to = { name, role, token_hash: byteaText(tokenHash), access_seal: byteaText(seal), created_at: iso(createdAt) }
-      return trail.change({ change: "operator add", to }, audit)
-    })
-
-    const list = operators(sql`SELECT name, role, created_at AS "createdAt" FROM operators ORDER BY name`)
-
-    const remove = Effect.fn("Operators.remove")((name: OperatorName, audit: AuditEntry) =>
-      trail.change({ change: "operator remove", to: { name } }, audit, sql`SELECT id FROM hold_proposals(NULL, ${name})`)
-    )
-
-    const find = Effect.fn("Operators.find")(function* (name: OperatorName) {
-      const [found] =
-        yield* accountRows(sql`SELECT name, role, created_at AS "createdAt", token_hash AS "tokenHash", access_seal AS "accessSeal"
-        FROM operators WHERE name = ${name}`)
-      return yield* accountOf(hash, found)
-    })
-
-    return Operators.of({ add, list, remove, find })
+  const add = Effect.fn("Operators.add")((account: OperatorAccount, audit: AuditEntry) => {
+    const { createdAt, name, role, tokenHash } = account
+    const seal = operatorSeal(hash, account)
+    const to = { name, role, token_hash: byteaText(tokenHash), access_seal: byteaText(seal), created_at: iso(createdAt) }
+    return trail.change({ change: "operator add", to }, audit)
   })
-)
+
+  const list = operators(sql`SELECT name, role, created_at AS "createdAt" FROM operators ORDER BY name`)
+
+  const remove = Effect.fn("Operators.remove")((name: OperatorName, audit: AuditEntry) =>
+    trail.change({ change: "operator remove", to: { name } }, audit, sql`SELECT id FROM hold_proposals(NULL, ${name})`)
+  )
+
+  const find = Effect.fn("Operators.find")(function* (name: OperatorName) {
+    const [found] =
+      yield* accountRows(sql`SELECT name, role, created_at AS "createdAt", token_hash AS "tokenHash", access_seal AS "accessSeal"
+      FROM operators WHERE name = ${name}`)
+    return yield* accountOf(hash, found)
+  })
+
+  return { add, list, remove, find }
+})

@@ -1,17 +1,12 @@
 import { createHash } from "node:crypto"
-import { Effect, Layer, Option, Result, Schema } from "effect"
+import { Effect, Option, Result, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import type { Reference } from "../../domain/Ids.ts"
-import { type Instant, iso } from "../../domain/Instant.ts"
+import { iso } from "../../domain/Instant.ts"
 import { Proposal, ProposalKind, ProposalStatus, waitsMs } from "../../domain/Proposal.ts"
+import { layerOf } from "../../runtime/ServiceLayer.ts"
 import type { AuditEntry } from "../../services/ports/AuditLog.ts"
-import {
-  type NewProposal,
-  NotCarriedOut,
-  type ProposalDecision,
-  type ProposalFilter,
-  Proposals
-} from "../../services/ports/Proposals.ts"
+import { NotCarriedOut, Proposals } from "../../services/ports/Proposals.ts"
 import { Vault } from "../../services/ports/Vault.ts"
 import { auditTrail, byteaText } from "../audit/AuditTrail.ts"
 import { Moment, rowsOf } from "../connection/Rows.ts"
@@ -33,17 +28,38 @@ const EXPIRED = "it expired"
 const NOT_OURS = "no gateway wrote what was proposed, or who approved it: run gateway audit verify, and propose it anew"
 
 /** Proposals on PostgreSQL. `change_access` writes console_proposals, whose row is locked before anything that is done for it. The table's constraint `two_people` holds whatever is sent. */
-export const ProposalsPg = Layer.effect(
-  Proposals,
-  Effect.gen(function* () {
-    const sql = yield* SqlClient.SqlClient
-    const { hash } = yield* Vault
-    const trail = auditTrail(sql, hash)
-    const columns = sql.literal(
-      `id, kind, subject, details, proposed_by AS "proposedBy", proposed_at AS "proposedAt", status, decided_by AS "decidedBy", decided_at AS "decidedAt", note`
-    )
+export const ProposalsPg = layerOf(Proposals)(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const { hash } = yield* Vault
+  const trail = auditTrail(sql, hash)
+  const columns = sql.literal(
+    `id, kind, subject, details, proposed_by AS "proposedBy", proposed_at AS "proposedAt", status, decided_by AS "decidedBy", decided_at AS "decidedAt", note`
+  )
 
-    const open = Effect.fn("Proposals.open")((proposal: NewProposal, audit: AuditEntry) => {
+  // A proposal belongs to an account and not to a name: one that is older than the account of its proposer's name belongs to no account.
+  const find = Effect.fn("Proposals.find")((id: Reference) =>
+    Effect.map(
+      proposals(sql`SELECT ${columns} FROM console_proposals WHERE id = ${id}
+        AND NOT EXISTS (SELECT FROM operators o WHERE o.name = proposed_by AND o.created_at > proposed_at)`),
+      ([found]) => Option.fromUndefinedOr(found)
+    )
+  )
+
+  const hold = (id: Reference) => held(sql`SELECT id, status FROM hold_proposals(${id}, NULL)`)
+
+  /** Whether gateways wrote what was proposed and, where it is approved, who approved it: the row's word is not enough. */
+  const isOurs = Effect.fnUntraced(function* (id: Reference) {
+    const [row] = yield* sealedProposals(sql`SELECT ${columns}, proposal_seal AS "proposalSeal", approval_seal AS "approvalSeal"
+      FROM console_proposals WHERE id = ${id}`)
+    if (row === undefined || !fits(row.proposalSeal, proposalSeal(hash, row))) return false
+    if (row.decidedBy === null || row.decidedAt === null) return true
+    return fits(row.approvalSeal, approvalSeal(hash, row, row.decidedBy, row.decidedAt))
+  })
+
+  return {
+    find,
+
+    open: Effect.fn("Proposals.open")((proposal, audit) => {
       const { details, id, kind, proposedAt, proposedBy, subject } = proposal
       const text = JSON.stringify(details)
       const to = { id, kind, subject, details: text, proposed_by: proposedBy, proposed_at: iso(proposedAt) }
@@ -54,36 +70,16 @@ export const ProposalsPg = Layer.effect(
         { change: "proposal open", to: sealed },
         { ...audit, details: { ...audit.details, proposal: id, proposed } }
       )
-    })
+    }),
 
-    const list = Effect.fn("Proposals.list")(({ about, kinds }: ProposalFilter, limit: number) =>
+    list: Effect.fn("Proposals.list")(({ about, kinds }, limit) =>
       proposals(sql`SELECT ${columns} FROM console_proposals
-        WHERE kind = ANY (${kinds}) ${about === null ? sql`` : sql`AND (subject = ${about} OR starts_with(subject, ${`${about}/`}))`}
-        ORDER BY status IN ('open', 'approved') DESC, CASE WHEN status IN ('open', 'approved') THEN proposed_at END, proposed_at DESC, id
-        LIMIT ${limit}`)
-    )
+      WHERE kind = ANY (${kinds}) ${about === null ? sql`` : sql`AND (subject = ${about} OR starts_with(subject, ${`${about}/`}))`}
+      ORDER BY status IN ('open', 'approved') DESC, CASE WHEN status IN ('open', 'approved') THEN proposed_at END, proposed_at DESC, id
+      LIMIT ${limit}`)
+    ),
 
-    // A proposal belongs to an account and not to a name: one that is older than the account of its proposer's name belongs to no account.
-    const find = Effect.fn("Proposals.find")((id: Reference) =>
-      Effect.map(
-        proposals(sql`SELECT ${columns} FROM console_proposals WHERE id = ${id}
-          AND NOT EXISTS (SELECT FROM operators o WHERE o.name = proposed_by AND o.created_at > proposed_at)`),
-        ([found]) => Option.fromUndefinedOr(found)
-      )
-    )
-
-    const hold = (id: Reference) => held(sql`SELECT id, status FROM hold_proposals(${id}, NULL)`)
-
-    /** Whether gateways wrote what was proposed and, where it is approved, who approved it: the row's word is not enough. */
-    const isOurs = Effect.fnUntraced(function* (id: Reference) {
-      const [row] = yield* sealedProposals(sql`SELECT ${columns}, proposal_seal AS "proposalSeal", approval_seal AS "approvalSeal"
-        FROM console_proposals WHERE id = ${id}`)
-      if (row === undefined || !fits(row.proposalSeal, proposalSeal(hash, row))) return false
-      if (row.decidedBy === null || row.decidedAt === null) return true
-      return fits(row.approvalSeal, approvalSeal(hash, row, row.decidedBy, row.decidedAt))
-    })
-
-    const decide = Effect.fn("Proposals.decide")(function* ({ at, by, id, note, status }: ProposalDecision, audit: AuditEntry) {
+    decide: Effect.fn("Proposals.decide")(function* ({ at, by, id, note, status }, audit) {
       const found = yield* find(id)
       const isOwn = Option.exists(found, ({ proposedBy }) => proposedBy === by)
       if (Option.isNone(found) || isOwn !== (status === "withdrawn")) return Option.none()
@@ -96,26 +92,26 @@ export const ProposalsPg = Layer.effect(
       const to = { id, status, decided_by: by, decided_at: iso(at), note, approval_seal: seal }
       const isDecided = yield* trail.change({ change: "proposal decide", to }, audit, hold(id))
       return isDecided ? yield* find(id) : Option.none()
-    })
+    }),
 
-    const whileApproved = Effect.fn("Proposals.whileApproved")(
+    whileApproved: Effect.fn("Proposals.whileApproved")(
       function* <A>(id: Reference, act: Effect.Effect<A>) {
         const [proposal] = yield* hold(id)
         return proposal?.status === "approved" && (yield* isOurs(id)) ? Option.some(yield* act) : Option.none<A>()
       },
       sql.withTransaction,
       Effect.orDie
-    )
+    ),
 
-    const finish = Effect.fn("Proposals.finish")((id: Reference, note: string, audit: AuditEntry) =>
+    finish: Effect.fn("Proposals.finish")((id, note, audit) =>
       trail.change({ change: "proposal finish", to: { id, note } }, audit, hold(id))
-    )
+    ),
 
-    const carryOut = Effect.fn("Proposals.carryOut")(
+    carryOut: Effect.fn("Proposals.carryOut")(
       function* <A>(id: Reference, act: Effect.Effect<A, NotCarriedOut>, failure: AuditEntry) {
         const [proposal] = yield* hold(id)
         if (proposal?.status !== "approved") return Option.none<Result.Result<A, NotCarriedOut>>()
-        const result = yield* Effect.result((yield* isOurs(id)) ? act : Effect.fail(new NotCarriedOut({ message: NOT_OURS })))
+        const result = yield* Effect.result((yield* isOurs(id)) ? act : Effect.fail(new NotCarriedOut(NOT_OURS)))
         if (Result.isSuccess(result)) {
           yield* sql`SELECT end_proposal(${id})`
         } else {
@@ -128,15 +124,15 @@ export const ProposalsPg = Layer.effect(
       },
       sql.withTransaction,
       Effect.orDie
-    )
+    ),
 
-    const expire = Effect.fn("Proposals.expire")(function* (at: Instant, limit: number) {
+    expire: Effect.fn("Proposals.expire")(function* (at, limit) {
       const kinds = ProposalKind.literals
       const before = kinds.map((kind) => iso(at - waitsMs(kind)))
       const old = yield* proposals(sql`SELECT ${columns} FROM console_proposals
-        WHERE status IN ('open', 'approved')
-          AND proposed_at <= (SELECT w.before FROM unnest(${kinds}::text[], ${before}::timestamptz[]) AS w(kind, before) WHERE w.kind = console_proposals.kind)
-        ORDER BY proposed_at, id LIMIT ${limit}`)
+      WHERE status IN ('open', 'approved')
+        AND proposed_at <= (SELECT w.before FROM unnest(${kinds}::text[], ${before}::timestamptz[]) AS w(kind, before) WHERE w.kind = console_proposals.kind)
+      ORDER BY proposed_at, id LIMIT ${limit}`)
       yield* Effect.forEach(old, ({ id, proposedBy, status, subject }) => {
         const audit = { at, actor: "console", action: "proposal expire", subject: id, details: { about: subject } }
         // The table's words for it: the proposal has no decision, so it counts as withdrawn by its proposer.
@@ -147,7 +143,5 @@ export const ProposalsPg = Layer.effect(
       })
       return old.length
     })
-
-    return Proposals.of({ open, list, find, decide, whileApproved, finish, carryOut, expire })
-  })
-)
+  }
+})

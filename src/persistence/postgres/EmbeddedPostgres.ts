@@ -48,18 +48,13 @@ export const EmbeddedPostgres = {
    * Makes the cluster on first use, starts its server or adopts the running one, and answers when it accepts connections.
    * Callers in several processes wait for each other. `durability` counts only when the server is started here.
    */
-  ensureRunning: Effect.fn("EmbeddedPostgres.ensureRunning")(function* (
-    path: string,
-    durability: Durability = "full"
-  ): Effect.fn.Return<EmbeddedDatabase, EmbeddedPostgresError> {
+  ensureRunning: Effect.fn("EmbeddedPostgres.ensureRunning")(function* (path: string, durability: Durability = "full") {
     const dataDir = yield* PostgresCluster.dataDir(path)
     return yield* withFolderLock(join(dataDir, "postgres.lock"))(ensure(dataDir, durability))
   }),
 
   /** The running database of a data folder; `none` when there is none or it does not accept connections. Starts nothing. */
-  running: Effect.fn("EmbeddedPostgres.running")(function* (
-    path: string
-  ): Effect.fn.Return<Option.Option<EmbeddedDatabase>, EmbeddedPostgresError> {
+  running: Effect.fn("EmbeddedPostgres.running")(function* (path: string) {
     const cluster = yield* readExisting(path)
     if (Option.isNone(cluster)) return Option.none()
     const server = yield* PostgresServer.find(cluster.value.folder)
@@ -106,7 +101,7 @@ const ensure = Effect.fnUntraced(function* (dataDir: string, durability: Durabil
   return yield* startOrAdopt(cluster, { program: programs.postgres, account, durability }).pipe(
     Effect.timeoutOrElse({
       duration: START_TIMEOUT,
-      orElse: () => new EmbeddedPostgresError({ message: `PostgreSQL of ${cluster.folder} is not ready after ${START_TIMEOUT}` })
+      orElse: () => new EmbeddedPostgresError(`PostgreSQL of ${cluster.folder} is not ready after ${START_TIMEOUT}`)
     })
   )
 })
@@ -124,7 +119,7 @@ const startOrAdopt = Effect.fnUntraced(function* (cluster: Cluster, launch: Pick
       if (Option.isSome(database)) return database.value
     } else if (ended()) {
       if (starts === MAX_STARTS) {
-        return yield* new EmbeddedPostgresError({ message: `PostgreSQL does not start: ${yield* PostgresServer.lastWords(log)}` })
+        return yield* new EmbeddedPostgresError(`PostgreSQL does not start: ${yield* PostgresServer.lastWords(log)}`)
       }
       if (starts > 0) yield* Effect.sleep(RESTART_PAUSE_MILLIS)
       current = yield* PostgresCluster.rememberPort(current, yield* PostgresServer.port(current.port))
@@ -141,9 +136,7 @@ const login = (cluster: Cluster, port: number, startedByUs: boolean) =>
     Effect.asSome,
     Effect.catchTag("SqlError", ({ reason }) =>
       reason._tag === "AuthenticationError"
-        ? new EmbeddedPostgresError({
-            message: `PostgreSQL on port ${port} refuses the password in ${cluster.dataDir}/postgres.json`
-          })
+        ? new EmbeddedPostgresError(`PostgreSQL on port ${port} refuses the password in ${cluster.dataDir}/postgres.json`)
         : Effect.succeedNone
     )
   )
@@ -183,9 +176,7 @@ const connect = Effect.fnUntraced(
       EXISTS (SELECT FROM pg_database WHERE datname = ${NAME}) AS made, EXISTS (SELECT FROM pg_roles WHERE rolname = ${RUNTIME}) AS "hasRole"`
     const [row] = rows
     if (row === undefined || row.folder !== cluster.folder) {
-      return yield* new EmbeddedPostgresError({
-        message: `port ${port} is served from ${row?.folder}, not from ${cluster.folder}`
-      })
+      return yield* new EmbeddedPostgresError(`port ${port} is served from ${row?.folder}, not from ${cluster.folder}`)
     }
     if (!row.hasRole) yield* sql.unsafe(`CREATE ROLE ${RUNTIME} LOGIN PASSWORD '${Redacted.value(runtimePassword(password))}'`)
     if (!row.made) yield* sql`CREATE DATABASE gateway`

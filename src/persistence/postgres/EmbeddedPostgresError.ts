@@ -1,14 +1,13 @@
-import { Effect, Schema } from "effect"
+import { Effect } from "effect"
+import { MessageError } from "../../runtime/MessageError.ts"
 
 /** One line for the person who starts the gateway. Nothing branches on its kind, so it has no other field. */
-export class EmbeddedPostgresError extends Schema.TaggedError<EmbeddedPostgresError>()("EmbeddedPostgresError", {
-  message: Schema.String
-}) {
+export class EmbeddedPostgresError extends MessageError("EmbeddedPostgresError") {
   /** Runs a promise; its rejection becomes `<doing>: <first line of the reason>`. */
   static attempt<A>(doing: string, run: () => PromiseLike<A>): Effect.Effect<A, EmbeddedPostgresError> {
     return Effect.tryPromise({
       try: run,
-      catch: (cause) => new EmbeddedPostgresError({ message: `cannot ${doing}: ${firstLine(cause)}` })
+      catch: (cause) => new EmbeddedPostgresError(`cannot ${doing}: ${firstLine(cause)}`)
     })
   }
 }

@@ -23,7 +23,7 @@ export const withFolderLock = (file: string) =>
       yield* dropIfStale(file)
       yield* Effect.sleep(POLL_MILLIS)
     }
-    return yield* new EmbeddedPostgresError({ message: `another process holds ${file} and does not finish` })
+    return yield* new EmbeddedPostgresError(`another process holds ${file} and does not finish`)
   })
 
 /** The file appears with its content or not at all: link(2) fails when the name exists, as O_EXCL does, but after the writing. */

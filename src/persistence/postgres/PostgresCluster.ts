@@ -45,10 +45,7 @@ export const PostgresCluster = {
     ),
 
   /** The cluster of a data folder if it has one; fails on a folder that is not ours or of another major version. */
-  readExisting: Effect.fn("PostgresCluster.readExisting")(function* (
-    dataDir: string,
-    major: string
-  ): Effect.fn.Return<Option.Option<Cluster>, EmbeddedPostgresError> {
+  readExisting: Effect.fn("PostgresCluster.readExisting")(function* (dataDir: string, major: string) {
     const text = yield* readMarker(dataDir)
     if (text === undefined) {
       yield* refuseForeign(dataDir, dataDir, major)
@@ -66,7 +63,7 @@ export const PostgresCluster = {
   initialise: Effect.fn("PostgresCluster.initialise")(function* (
     dataDir: string,
     { programs, account, sync }: { readonly programs: Programs; readonly account: Account; readonly sync: boolean }
-  ): Effect.fn.Return<Cluster, EmbeddedPostgresError> {
+  ) {
     const home = yield* PostgresInstall.home(dataDir, account)
     const cluster: Cluster = { dataDir, folder: join(home, "postgres"), password: randomBytes(32).toString("base64url"), port: 0 }
     if (home !== dataDir) yield* setAside(cluster.folder)
@@ -115,9 +112,7 @@ const readMarker = Effect.fnUntraced(function* (dataDir: string) {
 const parse = (dataDir: string, text: string): Effect.Effect<Cluster, EmbeddedPostgresError> =>
   Schema.decodeUnknownEffect(Marker)(text).pipe(
     Effect.map(({ cluster, password, port }) => ({ dataDir, folder: resolve(dataDir, cluster), password, port })),
-    Effect.mapError(
-      () => new EmbeddedPostgresError({ message: `${markerFile(dataDir)} is damaged: it is not what this gateway writes` })
-    )
+    Effect.mapError(() => new EmbeddedPostgresError(`${markerFile(dataDir)} is damaged: it is not what this gateway writes`))
   )
 
 const encode = ({ dataDir, folder, password, port }: Cluster): string =>
@@ -155,7 +150,7 @@ const setAside = Effect.fnUntraced(function* (folder: string) {
 })
 
 const refusal = (folder: string, why: string) =>
-  new EmbeddedPostgresError({ message: `the gateway does not use ${folder}: it ${why}. Choose another DATA_DIR` })
+  new EmbeddedPostgresError(`the gateway does not use ${folder}: it ${why}. Choose another DATA_DIR`)
 
 const initdb = async (staging: string, programs: Programs, account: Account, sync: boolean): Promise<void> => {
   const options = ["-U", "gateway", `--pwfile=${join(staging, "password")}`, "-A", "scram-sha-256", "-E", "UTF8", "--locale=C"]

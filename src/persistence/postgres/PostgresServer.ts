@@ -40,9 +40,7 @@ const NO_PROCESS = 2_147_483_647
 
 export const PostgresServer = {
   /** The server of a cluster; `none` when it does not run, even if `postmaster.pid` names a process: numbers are used again. */
-  find: Effect.fn("PostgresServer.find")(function* (
-    folder: string
-  ): Effect.fn.Return<Option.Option<PostgresProcess>, EmbeddedPostgresError> {
+  find: Effect.fn("PostgresServer.find")(function* (folder: string) {
     const text = yield* readPidFile(folder)
     if (text === undefined) return Option.none()
     // Its lines: process number, folder, start time, port, ...
@@ -68,9 +66,7 @@ export const PostgresServer = {
       const port = randomInt(PORTS.from, PORTS.to)
       if (yield* isFree(port)) return port
     }
-    return yield* new EmbeddedPostgresError({
-      message: `none of ${PORT_TRIES} ports between ${PORTS.from} and ${PORTS.to} is free`
-    })
+    return yield* new EmbeddedPostgresError(`none of ${PORT_TRIES} ports between ${PORTS.from} and ${PORTS.to} is free`)
   }),
 
   /** Fast shutdown: open transactions are rolled back, and a checkpoint is written. Answers at once when nothing runs. */
@@ -82,7 +78,7 @@ export const PostgresServer = {
       if (Option.isNone(yield* PostgresServer.find(folder))) return
       yield* Effect.sleep(STOP_POLL_MILLIS)
     }
-    return yield* new EmbeddedPostgresError({ message: `PostgreSQL (process ${found.value.pid}) did not stop within 10 s` })
+    return yield* new EmbeddedPostgresError(`PostgreSQL (process ${found.value.pid}) did not stop within 10 s`)
   }),
 
   /** The last line of the log that says why it ended. */

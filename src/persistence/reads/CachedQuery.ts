@@ -1,4 +1,4 @@
-import { Deferred, Effect, Exit, Option, type Scope } from "effect"
+import { Deferred, Effect, Exit, Option } from "effect"
 import { elapsed } from "../../runtime/Timer.ts"
 import { TooLate } from "../../runtime/TooLate.ts"
 
@@ -27,9 +27,7 @@ export interface CachedQuery<A> {
 /**
  * One query whose result every request needs and that rarely changes: it is sent at most twice a second, however many callers there are.
  */
-export const cachedQuery = Effect.fnUntraced(function* <A>(
-  question: Effect.Effect<A>
-): Effect.fn.Return<CachedQuery<A>, never, Scope.Scope> {
+export const cachedQuery = Effect.fnUntraced(function* <A>(question: Effect.Effect<A>) {
   const scope = yield* Effect.scope
   let last: { readonly sentAt: number; readonly answer: A } | null = null
   let pending: PendingQuery<A> | null = null

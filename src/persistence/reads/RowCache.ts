@@ -17,7 +17,6 @@ const MOVED_EVERY_MS = 1_000
 
 const heads = rowsOf(Schema.Struct({ sequence: Schema.BigInt }))
 
-/** Some rows, cached by key. */
 export interface CachedRows<Value> {
   /** The row as it is in the database, or was at most a second ago. Dies where the database does not answer in time: nothing older is returned. */
   readonly get: (key: string) => Effect.Effect<Value>

@@ -1,8 +1,9 @@
-import { Effect, Layer, Option, Schema } from "effect"
+import { Effect, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import type { Reference } from "../../domain/Ids.ts"
 import { type Instant, iso } from "../../domain/Instant.ts"
 import type { WindowUse } from "../../domain/VelocityLimits.ts"
+import { layerOf } from "../../runtime/ServiceLayer.ts"
 import {
   type CodeAttempt,
   type CodeAttemptOutcome,
@@ -38,131 +39,128 @@ type AttemptKey = Pick<CodeAttempt, "appId" | "reference">
  * of the charge's codes is its first lock, and puts all attempts on one charge in order. The other rows are locked in the order of
  * `open_step`.
  */
-export const CodesPg = Layer.effect(
-  Codes,
-  Effect.gen(function* () {
-    const sql = yield* SqlClient.SqlClient
-    const onTenantServer = yield* OnTenantServer
-    const ownerOf = yield* makeReferenceOwner
+export const CodesPg = layerOf(Codes)(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const onTenantServer = yield* OnTenantServer
+  const ownerOf = yield* makeReferenceOwner
 
-    const lockCodes = Effect.fnUntraced(function* ({ appId, reference }: AttemptKey, codeHash: Uint8Array, at: Instant) {
-      yield* sql`INSERT INTO charge_codes (app_id, reference) VALUES (${appId}, ${reference}) ON CONFLICT DO NOTHING`
-      const [row] = yield* codeRows(sql`SELECT ${codeHash} = ANY (wrong) AS known, cardinality(wrong) AS wrong, sent, closed,
-          coalesce(lease_until > ${iso(at)}::timestamptz, false) AS leased
-        FROM charge_codes WHERE app_id = ${appId} AND reference = ${reference} FOR UPDATE`)
-      return row ?? (yield* Effect.die(new Error("the codes of a charge vanished")))
-    })
-
-    const isWaiting = Effect.fnUntraced(function* ({ appId, reference }: AttemptKey) {
-      const [row] = yield* statusRows(
-        sql`SELECT status FROM transactions WHERE app_id = ${appId} AND reference = ${reference} FOR SHARE`
-      )
-      return row?.status === "requires_action"
-    })
-
-    /** The claim is still the newest of its key, and stays it until the commit. */
-    const isClaimed = Effect.fnUntraced(function* ({ fence, scope: { appId, endpoint, key, mode } }: Claim) {
-      const rows = yield* sql`SELECT 1 FROM idempotency_keys WHERE app_id = ${appId} AND mode = ${mode} AND endpoint = ${endpoint}
-        AND key = ${key} AND fence = ${fence} AND state = 'claimed' FOR UPDATE`
-      return rows.length === 1
-    })
-
-    const pin = ({ fence, scope: { appId, endpoint, key, mode } }: Claim, reference: Reference) =>
-      sql`UPDATE idempotency_keys SET state = 'pinned', reference = ${reference}
-        WHERE app_id = ${appId} AND mode = ${mode} AND endpoint = ${endpoint} AND key = ${key} AND fence = ${fence} AND state = 'claimed'`
-
-    const forget = ({ fence, scope: { appId, endpoint, key, mode } }: Claim) =>
-      sql`DELETE FROM idempotency_keys WHERE app_id = ${appId} AND mode = ${mode} AND endpoint = ${endpoint} AND key = ${key}
-        AND fence = ${fence} AND state = 'pinned'`
-
-    const begin = Effect.fn("Codes.begin")(
-      function* (attempt: CodeAttempt) {
-        const { appId, at, claim, codeHash, holder, leaseMs, mode, partyHash, reference, wrongAtMost } = attempt
-        const codes = yield* lockCodes(attempt, codeHash, at)
-        if (codes.sent) return { _tag: codes.leased ? "Busy" : "Unheard" } satisfies CodeAttemptOutcome
-        if (codes.closed) return { _tag: "Moved" } satisfies CodeAttemptOutcome
-        if (codes.wrong >= wrongAtMost) return { _tag: "Spent" } satisfies CodeAttemptOutcome
-        if (codes.known) return { _tag: "KnownWrong", wrong: codes.wrong } satisfies CodeAttemptOutcome
-        if (!(yield* isWaiting(attempt))) return { _tag: "Moved" } satisfies CodeAttemptOutcome
-        if (claim !== null && !(yield* isClaimed(claim))) return { _tag: "Busy" } satisfies CodeAttemptOutcome
-        const [tenant] = yield* statusRows(sql`SELECT status FROM tenants WHERE app_id = ${appId} FOR SHARE`)
-        if (tenant?.status !== "active") return { _tag: "Frozen" } satisfies CodeAttemptOutcome
-        const [payer] = yield* holderRows(sql`SELECT reference FROM payer_locks
-          WHERE app_id = ${appId} AND mode = ${mode} AND party_hash = ${partyHash} FOR UPDATE`)
-        if (payer === undefined || payer.reference !== holder) return { _tag: "PayerBusy" } satisfies CodeAttemptOutcome
-        if (claim !== null) yield* pin(claim, reference)
-        yield* sql`UPDATE payer_locks SET reference = ${reference}, at = ${iso(at)}::timestamptz,
-            recent = add_charge(recent, ${reference}, ${iso(at)}::timestamptz)
-          WHERE app_id = ${appId} AND mode = ${mode} AND party_hash = ${partyHash}`
-        yield* sql`UPDATE charge_codes SET sent = true, lease_until = ${iso(at + leaseMs)}::timestamptz
-          WHERE app_id = ${appId} AND reference = ${reference}`
-        return { _tag: "Leased", wrong: codes.wrong } satisfies CodeAttemptOutcome
-      },
-      (effect, { appId }) => onTenantServer(appId)(sql.withTransaction(effect)),
-      Effect.orDie
-    )
-
-    const giveFree = Effect.fnUntraced(function* ({
-      appId,
-      claim,
-      mode,
-      partyHash,
-      reference
-    }: Parameters<Codes["Service"]["unsaid"]>[0]) {
-      if (claim !== null) yield* forget(claim)
-      yield* sql`UPDATE payer_locks SET reference = nullif(reference, ${reference})
-        WHERE app_id = ${appId} AND mode = ${mode} AND party_hash = ${partyHash}`
-    })
-
-    const unsaid = Effect.fn("Codes.unsaid")(
-      function* (attempt: Parameters<Codes["Service"]["unsaid"]>[0]) {
-        const { appId, reference } = attempt
-        yield* sql`UPDATE charge_codes SET sent = false, lease_until = NULL WHERE app_id = ${appId} AND reference = ${reference}`
-        yield* giveFree(attempt)
-      },
-      (effect, { appId }) => onTenantServer(appId)(sql.withTransaction(effect)),
-      Effect.orDie
-    )
-
-    const wrong = Effect.fn("Codes.wrong")(
-      function* (attempt: Parameters<Codes["Service"]["wrong"]>[0]) {
-        const { appId, codeHash, reference } = attempt
-        yield* sql`INSERT INTO charge_codes (app_id, reference) VALUES (${appId}, ${reference}) ON CONFLICT DO NOTHING`
-        const [row] = yield* countRows(sql`UPDATE charge_codes SET sent = false, lease_until = NULL,
-            wrong = CASE WHEN ${codeHash} = ANY (wrong) THEN wrong ELSE array_append(wrong, ${codeHash}) END
-          WHERE app_id = ${appId} AND reference = ${reference} RETURNING cardinality(wrong) AS wrong`)
-        yield* giveFree(attempt)
-        return row?.wrong ?? (yield* Effect.die(new Error("the codes of a charge vanished")))
-      },
-      (effect, { appId }) => onTenantServer(appId)(sql.withTransaction(effect)),
-      Effect.orDie
-    )
-
-    const partyHash = Effect.fn("Codes.partyHash")(function* (reference: Reference) {
-      const { of, within } = yield* ownerOf(reference)
-      const [row] = yield* partyRows(
-        within(sql`SELECT party_hash FROM transactions WHERE reference = ${reference} ${of("app_id")}`)
-      )
-      return Option.fromNullOr(row?.party_hash ?? null)
-    })
-
-    const close = Effect.fn("Codes.close")(function* (reference: Reference, at: Instant) {
-      const { of, within } = yield* ownerOf(reference)
-      const [closed] = yield* closedRows(
-        within(sql`INSERT INTO charge_codes AS c (app_id, reference, closed)
-        SELECT app_id, reference, true FROM transactions WHERE reference = ${reference} ${of("app_id")}
-        ON CONFLICT (app_id, reference) DO UPDATE SET closed = true WHERE NOT c.sent RETURNING cardinality(c.wrong) > 0 AS wrong`)
-      )
-      if (closed !== undefined) return closed.wrong ? "wrong" : "free"
-      const read = sql`SELECT coalesce(c.lease_until > ${iso(at)}::timestamptz, false) AS leased
-        FROM transactions t JOIN charge_codes c ON c.app_id = t.app_id AND c.reference = t.reference WHERE t.reference = ${reference} ${of("t.app_id")}`
-      const [row] = yield* leasedRows(within(read))
-      return row?.leased === true ? "leased" : "unheard"
-    }, Effect.orDie)
-
-    return Codes.of({ begin, wrong, unsaid, partyHash, close, ...sentCodes(sql, onTenantServer) })
+  const lockCodes = Effect.fnUntraced(function* ({ appId, reference }: AttemptKey, codeHash: Uint8Array, at: Instant) {
+    yield* sql`INSERT INTO charge_codes (app_id, reference) VALUES (${appId}, ${reference}) ON CONFLICT DO NOTHING`
+    const [row] = yield* codeRows(sql`SELECT ${codeHash} = ANY (wrong) AS known, cardinality(wrong) AS wrong, sent, closed,
+        coalesce(lease_until > ${iso(at)}::timestamptz, false) AS leased
+      FROM charge_codes WHERE app_id = ${appId} AND reference = ${reference} FOR UPDATE`)
+    return row ?? (yield* Effect.die(new Error("the codes of a charge vanished")))
   })
-)
+
+  const isWaiting = Effect.fnUntraced(function* ({ appId, reference }: AttemptKey) {
+    const [row] = yield* statusRows(
+      sql`SELECT status FROM transactions WHERE app_id = ${appId} AND reference = ${reference} FOR SHARE`
+    )
+    return row?.status === "requires_action"
+  })
+
+  /** The claim is still the newest of its key, and stays it until the commit. */
+  const isClaimed = Effect.fnUntraced(function* ({ fence, scope: { appId, endpoint, key, mode } }: Claim) {
+    const rows = yield* sql`SELECT 1 FROM idempotency_keys WHERE app_id = ${appId} AND mode = ${mode} AND endpoint = ${endpoint}
+      AND key = ${key} AND fence = ${fence} AND state = 'claimed' FOR UPDATE`
+    return rows.length === 1
+  })
+
+  const pin = ({ fence, scope: { appId, endpoint, key, mode } }: Claim, reference: Reference) =>
+    sql`UPDATE idempotency_keys SET state = 'pinned', reference = ${reference}
+      WHERE app_id = ${appId} AND mode = ${mode} AND endpoint = ${endpoint} AND key = ${key} AND fence = ${fence} AND state = 'claimed'`
+
+  const forget = ({ fence, scope: { appId, endpoint, key, mode } }: Claim) =>
+    sql`DELETE FROM idempotency_keys WHERE app_id = ${appId} AND mode = ${mode} AND endpoint = ${endpoint} AND key = ${key}
+      AND fence = ${fence} AND state = 'pinned'`
+
+  const begin = Effect.fn("Codes.begin")(
+    function* (attempt: CodeAttempt) {
+      const { appId, at, claim, codeHash, holder, leaseMs, mode, partyHash, reference, wrongAtMost } = attempt
+      const codes = yield* lockCodes(attempt, codeHash, at)
+      if (codes.sent) return { _tag: codes.leased ? "Busy" : "Unheard" } satisfies CodeAttemptOutcome
+      if (codes.closed) return { _tag: "Moved" } satisfies CodeAttemptOutcome
+      if (codes.wrong >= wrongAtMost) return { _tag: "Spent" } satisfies CodeAttemptOutcome
+      if (codes.known) return { _tag: "KnownWrong", wrong: codes.wrong } satisfies CodeAttemptOutcome
+      if (!(yield* isWaiting(attempt))) return { _tag: "Moved" } satisfies CodeAttemptOutcome
+      if (claim !== null && !(yield* isClaimed(claim))) return { _tag: "Busy" } satisfies CodeAttemptOutcome
+      const [tenant] = yield* statusRows(sql`SELECT status FROM tenants WHERE app_id = ${appId} FOR SHARE`)
+      if (tenant?.status !== "active") return { _tag: "Frozen" } satisfies CodeAttemptOutcome
+      const [payer] = yield* holderRows(sql`SELECT reference FROM payer_locks
+        WHERE app_id = ${appId} AND mode = ${mode} AND party_hash = ${partyHash} FOR UPDATE`)
+      if (payer === undefined || payer.reference !== holder) return { _tag: "PayerBusy" } satisfies CodeAttemptOutcome
+      if (claim !== null) yield* pin(claim, reference)
+      yield* sql`UPDATE payer_locks SET reference = ${reference}, at = ${iso(at)}::timestamptz,
+          recent = add_charge(recent, ${reference}, ${iso(at)}::timestamptz)
+        WHERE app_id = ${appId} AND mode = ${mode} AND party_hash = ${partyHash}`
+      yield* sql`UPDATE charge_codes SET sent = true, lease_until = ${iso(at + leaseMs)}::timestamptz
+        WHERE app_id = ${appId} AND reference = ${reference}`
+      return { _tag: "Leased", wrong: codes.wrong } satisfies CodeAttemptOutcome
+    },
+    (effect, { appId }) => onTenantServer(appId)(sql.withTransaction(effect)),
+    Effect.orDie
+  )
+
+  const giveFree = Effect.fnUntraced(function* ({
+    appId,
+    claim,
+    mode,
+    partyHash,
+    reference
+  }: Parameters<Codes["Service"]["unsaid"]>[0]) {
+    if (claim !== null) yield* forget(claim)
+    yield* sql`UPDATE payer_locks SET reference = nullif(reference, ${reference})
+      WHERE app_id = ${appId} AND mode = ${mode} AND party_hash = ${partyHash}`
+  })
+
+  const unsaid = Effect.fn("Codes.unsaid")(
+    function* (attempt: Parameters<Codes["Service"]["unsaid"]>[0]) {
+      const { appId, reference } = attempt
+      yield* sql`UPDATE charge_codes SET sent = false, lease_until = NULL WHERE app_id = ${appId} AND reference = ${reference}`
+      yield* giveFree(attempt)
+    },
+    (effect, { appId }) => onTenantServer(appId)(sql.withTransaction(effect)),
+    Effect.orDie
+  )
+
+  const wrong = Effect.fn("Codes.wrong")(
+    function* (attempt: Parameters<Codes["Service"]["wrong"]>[0]) {
+      const { appId, codeHash, reference } = attempt
+      yield* sql`INSERT INTO charge_codes (app_id, reference) VALUES (${appId}, ${reference}) ON CONFLICT DO NOTHING`
+      const [row] = yield* countRows(sql`UPDATE charge_codes SET sent = false, lease_until = NULL,
+          wrong = CASE WHEN ${codeHash} = ANY (wrong) THEN wrong ELSE array_append(wrong, ${codeHash}) END
+        WHERE app_id = ${appId} AND reference = ${reference} RETURNING cardinality(wrong) AS wrong`)
+      yield* giveFree(attempt)
+      return row?.wrong ?? (yield* Effect.die(new Error("the codes of a charge vanished")))
+    },
+    (effect, { appId }) => onTenantServer(appId)(sql.withTransaction(effect)),
+    Effect.orDie
+  )
+
+  const partyHash = Effect.fn("Codes.partyHash")(function* (reference: Reference) {
+    const { of, within } = yield* ownerOf(reference)
+    const [row] = yield* partyRows(
+      within(sql`SELECT party_hash FROM transactions WHERE reference = ${reference} ${of("app_id")}`)
+    )
+    return Option.fromNullOr(row?.party_hash ?? null)
+  })
+
+  const close = Effect.fn("Codes.close")(function* (reference: Reference, at: Instant) {
+    const { of, within } = yield* ownerOf(reference)
+    const [closed] = yield* closedRows(
+      within(sql`INSERT INTO charge_codes AS c (app_id, reference, closed)
+      SELECT app_id, reference, true FROM transactions WHERE reference = ${reference} ${of("app_id")}
+      ON CONFLICT (app_id, reference) DO UPDATE SET closed = true WHERE NOT c.sent RETURNING cardinality(c.wrong) > 0 AS wrong`)
+    )
+    if (closed !== undefined) return closed.wrong ? "wrong" : "free"
+    const read = sql`SELECT coalesce(c.lease_until > ${iso(at)}::timestamptz, false) AS leased
+      FROM transactions t JOIN charge_codes c ON c.app_id = t.app_id AND c.reference = t.reference WHERE t.reference = ${reference} ${of("t.app_id")}`
+    const [row] = yield* leasedRows(within(read))
+    return row?.leased === true ? "leased" : "unheard"
+  }, Effect.orDie)
+
+  return { begin, wrong, unsaid, partyHash, close, ...sentCodes(sql, onTenantServer) }
+})
 
 const sentRows = rowsOf(Schema.Struct({ account: Schema.NullOr(Schema.String) }))
 const requestRows = rowsOf(Schema.Struct({ sent: Schema.Array(Moment) }))

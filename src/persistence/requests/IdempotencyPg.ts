@@ -1,4 +1,4 @@
-import { Clock, Effect, Layer, Option, Schema } from "effect"
+import { Clock, Effect, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { Reference } from "../../domain/Ids.ts"
 import { type Instant, iso } from "../../domain/Instant.ts"
@@ -6,15 +6,9 @@ import { referenceOfKey } from "../../domain/ReferenceBucket.ts"
 import type { IdempotencyScope } from "../../domain/RequestFingerprint.ts"
 import { Tenant } from "../../domain/Tenant.ts"
 import type { WindowUse } from "../../domain/VelocityLimits.ts"
+import { layerOf } from "../../runtime/ServiceLayer.ts"
 import { inSpan } from "../../runtime/Tracing.ts"
-import {
-  type Claim,
-  type Claimed,
-  type ClaimRequest,
-  type FreshClaim,
-  Idempotency,
-  type StoredResponse
-} from "../../services/ports/Idempotency.ts"
+import { type Claim, type Claimed, type ClaimRequest, type FreshClaim, Idempotency } from "../../services/ports/Idempotency.ts"
 import { Policy } from "../../services/ports/Policy.ts"
 import { referenceHash, Vault } from "../../services/ports/Vault.ts"
 import { EveryTenant } from "../cluster/EveryTenant.ts"
@@ -42,46 +36,47 @@ const takenKey = (row: ArrivedRow): Claimed => {
  * fence of its claim and the state that it expects, so that a claimant that was overtaken writes nothing. A claim is one step of a batched
  * statement, which spends the request's nonce, too.
  */
-export const IdempotencyPg = Layer.effect(
-  Idempotency,
-  Effect.gen(function* () {
-    const sql = yield* SqlClient.SqlClient
-    const policy = yield* Policy
-    const distribution = yield* Distribution
-    const { isDistributed } = distribution
-    const everyTenant = yield* EveryTenant
-    const onTenantServer = yield* OnTenantServer
-    const { candidateOf, referenceAfter } = yield* makeKeyReferences
+export const IdempotencyPg = layerOf(Idempotency)(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const policy = yield* Policy
+  const distribution = yield* Distribution
+  const { isDistributed } = distribution
+  const everyTenant = yield* EveryTenant
+  const onTenantServer = yield* OnTenantServer
+  const { candidateOf, referenceAfter } = yield* makeKeyReferences
 
-    const arrive = yield* makeBatcher({
-      statement: arriveTogether(sql, isDistributed),
-      // The request that spent the nonce is unknown: it may be this one, whose answer was lost. Its key is then busy until its lease ends,
-      // and nothing has moved. A nonce that was its own proves that nothing was committed before.
-      recover: (_arrival, row) =>
-        row.nonce_fresh ? Effect.succeed(row) : Effect.die(new Error("a nonce and a key may have been taken before")),
-      laneOf: ({ scope }) => scope.appId,
-      ...everyTenant.lanesOf(({ scope }: Arrival) => scope.appId),
-      isLockTimeout
-    })
+  const arrive = yield* makeBatcher({
+    statement: arriveTogether(sql, isDistributed),
+    // The request that spent the nonce is unknown: it may be this one, whose answer was lost. Its key is then busy until its lease ends,
+    // and nothing has moved. A nonce that was its own proves that nothing was committed before.
+    recover: (_arrival, row) =>
+      row.nonce_fresh ? Effect.succeed(row) : Effect.die(new Error("a nonce and a key may have been taken before")),
+    laneOf: ({ scope }) => scope.appId,
+    ...everyTenant.lanesOf(({ scope }: Arrival) => scope.appId),
+    isLockTimeout
+  })
 
-    const complete = Effect.fn("Idempotency.complete")(function* ({ fence, scope }: Claim, response: StoredResponse) {
+  const release = Effect.fn("Idempotency.release")(function* ({ fence, scope }: Claim) {
+    const { appId, endpoint, key, mode } = scope
+    const write = sql`DELETE FROM idempotency_keys
+      WHERE app_id = ${appId} AND mode = ${mode} AND endpoint = ${endpoint} AND key = ${key} AND fence = ${fence} AND state = 'claimed'
+      RETURNING 1 AS released`
+    return (yield* onTenantServer(appId)(write)).length === 1
+  }, Effect.orDie)
+
+  return {
+    release,
+
+    complete: Effect.fn("Idempotency.complete")(function* ({ fence, scope }, response) {
       const { appId, endpoint, key, mode } = scope
       const write = sql`UPDATE idempotency_keys SET state = 'done', answer_status = ${response.status}, answer_body = convert_to(${response.body}, 'UTF8'),
-          answer_digest = answer_digest(${endpoint}, ${key}, ${response.status}, convert_to(${response.body}, 'UTF8'))
-        WHERE app_id = ${appId} AND mode = ${mode} AND endpoint = ${endpoint} AND key = ${key} AND fence = ${fence} AND state = 'claimed'
-        RETURNING 1 AS completed`
+        answer_digest = answer_digest(${endpoint}, ${key}, ${response.status}, convert_to(${response.body}, 'UTF8'))
+      WHERE app_id = ${appId} AND mode = ${mode} AND endpoint = ${endpoint} AND key = ${key} AND fence = ${fence} AND state = 'claimed'
+      RETURNING 1 AS completed`
       return (yield* onTenantServer(appId)(write)).length === 1
-    }, Effect.orDie)
+    }, Effect.orDie),
 
-    const release = Effect.fn("Idempotency.release")(function* ({ fence, scope }: Claim) {
-      const { appId, endpoint, key, mode } = scope
-      const write = sql`DELETE FROM idempotency_keys
-        WHERE app_id = ${appId} AND mode = ${mode} AND endpoint = ${endpoint} AND key = ${key} AND fence = ${fence} AND state = 'claimed'
-        RETURNING 1 AS released`
-      return (yield* onTenantServer(appId)(write)).length === 1
-    }, Effect.orDie)
-
-    const claim = Effect.fnUntraced(function* (request: ClaimRequest) {
+    claim: Effect.fnUntraced(function* (request) {
       const { scope } = request
       const now = yield* Clock.currentTimeMillis
       const candidate = candidateOf(scope)
@@ -102,32 +97,30 @@ export const IdempotencyPg = Layer.effect(
         windows: request.windows.map((window, at) => ({ ...window, used: row.used?.[at] ?? 0n }))
       }
       return Option.some<Claimed>(fresh)
-    }, inSpan("Idempotency.claim"))
+    }, inSpan("Idempotency.claim")),
 
     // A key that is in use is locked, and is left for the next round.
-    const prune = Effect.fn("Idempotency.prune")(function* (before: Instant, limit: number) {
+    prune: Effect.fn("Idempotency.prune")(function* (before, limit) {
       const record = recordPrunedBefore(sql, distribution, "keys", before)
       yield* record.first
       const { rows } = yield* everyTenant.sweep(
         (of) => sql`WITH ${record.together}
-        old AS MATERIALIZED (
-          SELECT k.app_id, k.mode, k.endpoint, k.key FROM idempotency_keys k
-          WHERE k.created_at < ${iso(before)}::timestamptz AND k.lease_until < ${iso(before)}::timestamptz ${of("k.app_id")} AND NOT EXISTS (
-            SELECT 1 FROM transactions t WHERE t.app_id = k.app_id AND t.reference = k.reference ${of("t.app_id")}
-              AND (t.needs_review OR t.status IN ('requires_action', 'pending')
-                -- What ended late has just become a final answer, or none that anybody has read: its key lives as long as any other.
-                OR (well_formed(t.record)->>'completedAt')::float8 >= ${before}::float8))
-          ORDER BY k.created_at LIMIT ${limit} FOR UPDATE OF k SKIP LOCKED
-        )
-        DELETE FROM idempotency_keys k USING old o
-        WHERE k.app_id = o.app_id AND k.mode = o.mode AND k.endpoint = o.endpoint AND k.key = o.key ${of("k.app_id")} RETURNING 1 AS swept`
+      old AS MATERIALIZED (
+        SELECT k.app_id, k.mode, k.endpoint, k.key FROM idempotency_keys k
+        WHERE k.created_at < ${iso(before)}::timestamptz AND k.lease_until < ${iso(before)}::timestamptz ${of("k.app_id")} AND NOT EXISTS (
+          SELECT 1 FROM transactions t WHERE t.app_id = k.app_id AND t.reference = k.reference ${of("t.app_id")}
+            AND (t.needs_review OR t.status IN ('requires_action', 'pending')
+              -- What ended late has just become a final answer, or none that anybody has read: its key lives as long as any other.
+              OR (well_formed(t.record)->>'completedAt')::float8 >= ${before}::float8))
+        ORDER BY k.created_at LIMIT ${limit} FOR UPDATE OF k SKIP LOCKED
+      )
+      DELETE FROM idempotency_keys k USING old o
+      WHERE k.app_id = o.app_id AND k.mode = o.mode AND k.endpoint = o.endpoint AND k.key = o.key ${of("k.app_id")} RETURNING 1 AS swept`
       )
       return rows.length
     }, Effect.orDie)
-
-    return Idempotency.of({ claim, complete, release, prune })
-  })
-)
+  }
+})
 
 /** A key makes a transaction at most once in its retention: this number of retentions is longer than the life of a database. */
 const TRANSACTIONS_AT_MOST = 1_000

@@ -1,6 +1,7 @@
-import { Effect, Layer, Schema } from "effect"
+import { Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { Instant, iso } from "../../domain/Instant.ts"
+import { layerOf } from "../../runtime/ServiceLayer.ts"
 import { Nonces, type NonceUse } from "../../services/ports/Nonces.ts"
 import { EveryTenant } from "../cluster/EveryTenant.ts"
 import { columnsOf } from "../connection/Columns.ts"
@@ -30,60 +31,57 @@ const columns = columnsOf<NonceUse>({
  * Nonces on PostgreSQL, hence shared by all nodes. It owns the table nonces: its primary key decides who was first. A request that claims
  * a key spends its nonce there, too, by the function `arrive_requests`.
  */
-export const NoncesPg = Layer.effect(
-  Nonces,
-  Effect.gen(function* () {
-    const sql = yield* SqlClient.SqlClient
-    const everyTenant = yield* EveryTenant
-    const { isDistributed } = yield* Distribution
+export const NoncesPg = layerOf(Nonces)(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const everyTenant = yield* EveryTenant
+  const { isDistributed } = yield* Distribution
 
-    const spend = yield* makeBatcher({
-      statement: (steps: ReadonlyArray<NonceUse>) =>
-        Effect.map(
-          Effect.flatMap(
-            isDistributed
-              ? sql.unsafe(spendStatementOfTenant, [steps[0]?.caller.appId ?? "", ...columns.arrays(steps)])
-              : sql.unsafe(spendStatement, columns.arrays(steps)),
-            decodeSpent
-          ),
-          ([row]) => row?.spent ?? []
+  const spend = yield* makeBatcher({
+    statement: (steps: ReadonlyArray<NonceUse>) =>
+      Effect.map(
+        Effect.flatMap(
+          isDistributed
+            ? sql.unsafe(spendStatementOfTenant, [steps[0]?.caller.appId ?? "", ...columns.arrays(steps)])
+            : sql.unsafe(spendStatement, columns.arrays(steps)),
+          decodeSpent
         ),
-      // The request that spent it is unknown: it may be this one, whose answer was lost.
-      recover: (_step, isSpent) => (isSpent ? Effect.succeed(true) : Effect.die(new Error("a nonce may have been spent before"))),
-      laneOf: ({ caller }) => caller.appId,
-      ...everyTenant.lanesOf(({ caller }: NonceUse) => caller.appId),
-      isLockTimeout
-    })
-
-    /** The end of the last one that ended by then; null where none did. */
-    const lastEnded = Effect.fnUntraced(function* (now: Instant) {
-      const { rows } = yield* everyTenant.read((of) =>
-        ends(
-          sql`SELECT ceil(extract(epoch FROM max(expires_at)) * 1000)::float8 AS at FROM nonces WHERE expires_at <= ${iso(now)}::timestamptz ${of("app_id")}`
-        )
-      )
-      return rows.reduce<Instant | null>((last, { at }) => (at === null || (last !== null && at <= last) ? last : at), null)
-    })
-
-    const prune = Effect.fn("Nonces.prune")(function* (now: Instant, limit: number) {
-      const last = yield* lastEnded(now)
-      if (last === null) return 0
-      // Known to everybody before they are gone: a request that is older than it has nothing that remembers its nonce.
-      yield* sql`UPDATE clock_watch SET nonces_until = ${iso(last)}::timestamptz
-        WHERE nonces_until IS NULL OR nonces_until < ${iso(last)}::timestamptz`
-      const swept = (of: TenantFilter) => sql<Swept>`
-        WITH expired AS MATERIALIZED (
-          SELECT app_id, key_id, nonce FROM nonces WHERE expires_at <= ${iso(last)}::timestamptz ${of("app_id")}
-          ORDER BY expires_at LIMIT ${limit} FOR UPDATE SKIP LOCKED
-        ),
-        removed AS (
-          DELETE FROM nonces n USING expired e WHERE n.app_id = e.app_id AND n.key_id = e.key_id AND n.nonce = e.nonce ${of("n.app_id")}
-          RETURNING n.nonce
-        )
-        SELECT count(*)::int AS swept FROM removed`
-      return sweptIn((yield* everyTenant.sweep(swept)).rows)
-    }, Effect.orDie)
-
-    return Nonces.of({ spend, prune })
+        ([row]) => row?.spent ?? []
+      ),
+    // The request that spent it is unknown: it may be this one, whose answer was lost.
+    recover: (_step, isSpent) => (isSpent ? Effect.succeed(true) : Effect.die(new Error("a nonce may have been spent before"))),
+    laneOf: ({ caller }) => caller.appId,
+    ...everyTenant.lanesOf(({ caller }: NonceUse) => caller.appId),
+    isLockTimeout
   })
-)
+
+  /** The end of the last one that ended by then; null where none did. */
+  const lastEnded = Effect.fnUntraced(function* (now: Instant) {
+    const { rows } = yield* everyTenant.read((of) =>
+      ends(
+        sql`SELECT ceil(extract(epoch FROM max(expires_at)) * 1000)::float8 AS at FROM nonces WHERE expires_at <= ${iso(now)}::timestamptz ${of("app_id")}`
+      )
+    )
+    return rows.reduce<Instant | null>((last, { at }) => (at === null || (last !== null && at <= last) ? last : at), null)
+  })
+
+  const prune = Effect.fn("Nonces.prune")(function* (now: Instant, limit: number) {
+    const last = yield* lastEnded(now)
+    if (last === null) return 0
+    // Known to everybody before they are gone: a request that is older than it has nothing that remembers its nonce.
+    yield* sql`UPDATE clock_watch SET nonces_until = ${iso(last)}::timestamptz
+      WHERE nonces_until IS NULL OR nonces_until < ${iso(last)}::timestamptz`
+    const swept = (of: TenantFilter) => sql<Swept>`
+      WITH expired AS MATERIALIZED (
+        SELECT app_id, key_id, nonce FROM nonces WHERE expires_at <= ${iso(last)}::timestamptz ${of("app_id")}
+        ORDER BY expires_at LIMIT ${limit} FOR UPDATE SKIP LOCKED
+      ),
+      removed AS (
+        DELETE FROM nonces n USING expired e WHERE n.app_id = e.app_id AND n.key_id = e.key_id AND n.nonce = e.nonce ${of("n.app_id")}
+        RETURNING n.nonce
+      )
+      SELECT count(*)::int AS swept FROM removed`
+    return sweptIn((yield* everyTenant.sweep(swept)).rows)
+  }, Effect.orDie)
+
+  return { spend, prune }
+})

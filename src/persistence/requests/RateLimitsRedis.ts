@@ -1,6 +1,7 @@
 import * as NodeRedis from "@effect/platform-node/NodeRedis"
 import { Cause, Context, Deferred, Duration, Effect, Layer, Metric, Redacted, Schedule } from "effect"
 import * as RateLimiter from "effect/persistence/RateLimiter"
+import { layerOf } from "../../runtime/ServiceLayer.ts"
 import { type RateLimit, RateLimits } from "../../services/ports/RateLimits.ts"
 import { countingHere, intervalMs, rateLimited, reserved, tokensOf, withinRateLimit } from "./RateLimitsMemory.ts"
 
@@ -24,145 +25,142 @@ const up = Metric.gauge("gateway_redis_up", {
  */
 export const RateLimitsRedis = {
   layer: (url: Redacted.Redacted) =>
-    Layer.effect(
-      RateLimits,
-      Effect.gen(function* () {
-        const here = countingHere()
-        const first = yield* Deferred.make<void>()
-        let limiter: RateLimiter.RateLimiter | null = null
-        let isShared = true
+    layerOf(RateLimits)(function* () {
+      const here = countingHere()
+      const first = yield* Deferred.make<void>()
+      let limiter: RateLimiter.RateLimiter | null = null
+      let isShared = true
 
-        yield* Metric.update(up, 1)
+      yield* Metric.update(up, 1)
 
-        const lost = (reason: unknown) => {
-          if (!isShared) return Effect.void
-          isShared = false
-          return Effect.andThen(
-            Metric.update(up, 0),
-            Effect.logError("Redis cannot be reached: rate limits are counted by each process for itself", Cause.fail(reason))
-          )
-        }
-        const found = Effect.suspend(() => {
-          if (isShared) return Effect.void
-          isShared = true
-          return Effect.andThen(
-            Metric.update(up, 1),
-            Effect.logInfo("Redis is back: rate limits are shared by all processes again")
-          )
-        })
-
-        const connected = Effect.gen(function* () {
-          limiter = Context.get(yield* Layer.build(shared(url)), RateLimiter.RateLimiter)
-          yield* found
-          yield* Deferred.succeed(first, undefined)
-          return yield* Effect.never
-        }).pipe(Effect.scoped)
-        yield* connected.pipe(
-          Effect.tapError(lost),
-          Effect.tapError(() => Deferred.succeed(first, undefined)),
-          Effect.retry(Schedule.spaced(CONNECT_AGAIN_EVERY)),
-          Effect.forkScoped
+      const lost = (reason: unknown) => {
+        if (!isShared) return Effect.void
+        isShared = false
+        return Effect.andThen(
+          Metric.update(up, 0),
+          Effect.logError("Redis cannot be reached: rate limits are counted by each process for itself", Cause.fail(reason))
         )
-        yield* Effect.timeoutOption(Deferred.await(first), CONNECT_MS)
-
-        /** Takes so many tokens; what is less than none is given back. */
-        const consume = (limiter: RateLimiter.RateLimiter, bucket: string, limit: RateLimit, tokens: number) =>
-          limiter
-            .consume({
-              algorithm: "token-bucket",
-              key: bucket,
-              limit: limit.burst,
-              window: Duration.millis(limit.burst * intervalMs(limit)),
-              tokens
-            })
-            .pipe(Effect.timeout(ANSWER_MS))
-
-        /** Takes tokens, be they there or not, and answers how many are left: fewer than none where some of them come back only later. */
-        const owe = (limiter: RateLimiter.RateLimiter, bucket: string, limit: RateLimit, tokens: number) =>
-          limiter
-            .consume({
-              algorithm: "token-bucket",
-              onExceeded: "delay",
-              key: bucket,
-              limit: limit.burst,
-              window: Duration.millis(limit.burst * intervalMs(limit)),
-              tokens
-            })
-            .pipe(Effect.timeout(ANSWER_MS))
-
-        /** Also where nobody asks: that Redis is gone is not found out by a tenant. */
-        const asked = Effect.suspend(() =>
-          limiter === null
-            ? Effect.void
-            : Effect.matchEffect(owe(limiter, ASKED_BUCKET, ASKED_LIMIT, 0), { onSuccess: () => found, onFailure: lost })
+      }
+      const found = Effect.suspend(() => {
+        if (isShared) return Effect.void
+        isShared = true
+        return Effect.andThen(
+          Metric.update(up, 1),
+          Effect.logInfo("Redis is back: rate limits are shared by all processes again")
         )
-        yield* Effect.forkScoped(Effect.forever(Effect.andThen(Effect.sleep(ASKED_EVERY), asked)))
-
-        /** One that would have to wait too long gives its token back. */
-        const reserveIn = Effect.fnUntraced(function* (
-          limiter: RateLimiter.RateLimiter,
-          bucket: string,
-          limit: RateLimit,
-          longestMs: number
-        ) {
-          const wait = Duration.toMillis((yield* owe(limiter, bucket, limit, 1)).delay)
-          if (wait <= longestMs) return reserved(wait)
-          yield* owe(limiter, bucket, limit, -1)
-          return rateLimited(wait)
-        })
-
-        const closeIn = Effect.fnUntraced(function* (
-          limiter: RateLimiter.RateLimiter,
-          bucket: string,
-          limit: RateLimit,
-          forMs: number
-        ) {
-          const owed = Math.max(0, Math.ceil(forMs / intervalMs(limit)) - 1)
-          const { remaining: seen } = yield* owe(limiter, bucket, limit, 0)
-          if (seen <= -owed) return
-          // Others may close it, too, since it was looked at: what they made it owe already is given back.
-          const { remaining } = yield* owe(limiter, bucket, limit, seen + owed)
-          const before = remaining + seen + owed
-          const needed = Math.max(0, before + owed)
-          if (needed < seen + owed) yield* owe(limiter, bucket, limit, needed - (seen + owed))
-        })
-
-        return RateLimits.of({
-          reserve: (bucket, limit, longestMs) =>
-            limiter === null
-              ? here.reserve(bucket, limit, longestMs)
-              : Effect.matchEffect(reserveIn(limiter, bucket, limit, longestMs), {
-                  onSuccess: (said) => Effect.as(found, said),
-                  onFailure: (error) => Effect.andThen(lost(error), here.reserve(bucket, limit, longestMs))
-                }),
-          close: (bucket, limit, forMs) =>
-            // Here, too: what is closed stays so where Redis is away meanwhile.
-            Effect.andThen(
-              here.close(bucket, limit, forMs),
-              limiter === null
-                ? Effect.void
-                : Effect.matchEffect(closeIn(limiter, bucket, limit, forMs), { onSuccess: () => found, onFailure: lost })
-            ),
-          take: (bucket, limit, tokens) =>
-            limiter === null
-              ? here.take(bucket, limit, tokens)
-              : Effect.matchEffect(consume(limiter, bucket, limit, tokensOf(limit, tokens)), {
-                  onSuccess: () => Effect.as(found, withinRateLimit),
-                  onFailure: (error) =>
-                    error._tag === "RateLimiterError" && error.reason._tag === "RateLimitExceeded"
-                      ? Effect.as(found, rateLimited(Duration.toMillis(error.reason.retryAfter)))
-                      : Effect.andThen(lost(error), here.take(bucket, limit, tokens))
-                }),
-          giveBack: (bucket, limit, tokens) =>
-            limiter === null
-              ? here.giveBack(bucket, limit, tokens)
-              : Effect.matchEffect(owe(limiter, bucket, limit, -tokensOf(limit, tokens)), {
-                  onSuccess: () => found,
-                  onFailure: lost
-                })
-        })
       })
-    )
+
+      const connected = Effect.gen(function* () {
+        limiter = Context.get(yield* Layer.build(shared(url)), RateLimiter.RateLimiter)
+        yield* found
+        yield* Deferred.succeed(first, undefined)
+        return yield* Effect.never
+      }).pipe(Effect.scoped)
+      yield* connected.pipe(
+        Effect.tapError(lost),
+        Effect.tapError(() => Deferred.succeed(first, undefined)),
+        Effect.retry(Schedule.spaced(CONNECT_AGAIN_EVERY)),
+        Effect.forkScoped
+      )
+      yield* Effect.timeoutOption(Deferred.await(first), CONNECT_MS)
+
+      /** Takes so many tokens; what is less than none is given back. */
+      const consume = (limiter: RateLimiter.RateLimiter, bucket: string, limit: RateLimit, tokens: number) =>
+        limiter
+          .consume({
+            algorithm: "token-bucket",
+            key: bucket,
+            limit: limit.burst,
+            window: Duration.millis(limit.burst * intervalMs(limit)),
+            tokens
+          })
+          .pipe(Effect.timeout(ANSWER_MS))
+
+      /** Takes tokens, be they there or not, and answers how many are left: fewer than none where some of them come back only later. */
+      const owe = (limiter: RateLimiter.RateLimiter, bucket: string, limit: RateLimit, tokens: number) =>
+        limiter
+          .consume({
+            algorithm: "token-bucket",
+            onExceeded: "delay",
+            key: bucket,
+            limit: limit.burst,
+            window: Duration.millis(limit.burst * intervalMs(limit)),
+            tokens
+          })
+          .pipe(Effect.timeout(ANSWER_MS))
+
+      /** Also where nobody asks: that Redis is gone is not found out by a tenant. */
+      const asked = Effect.suspend(() =>
+        limiter === null
+          ? Effect.void
+          : Effect.matchEffect(owe(limiter, ASKED_BUCKET, ASKED_LIMIT, 0), { onSuccess: () => found, onFailure: lost })
+      )
+      yield* Effect.forkScoped(Effect.forever(Effect.andThen(Effect.sleep(ASKED_EVERY), asked)))
+
+      /** One that would have to wait too long gives its token back. */
+      const reserveIn = Effect.fnUntraced(function* (
+        limiter: RateLimiter.RateLimiter,
+        bucket: string,
+        limit: RateLimit,
+        longestMs: number
+      ) {
+        const wait = Duration.toMillis((yield* owe(limiter, bucket, limit, 1)).delay)
+        if (wait <= longestMs) return reserved(wait)
+        yield* owe(limiter, bucket, limit, -1)
+        return rateLimited(wait)
+      })
+
+      const closeIn = Effect.fnUntraced(function* (
+        limiter: RateLimiter.RateLimiter,
+        bucket: string,
+        limit: RateLimit,
+        forMs: number
+      ) {
+        const owed = Math.max(0, Math.ceil(forMs / intervalMs(limit)) - 1)
+        const { remaining: seen } = yield* owe(limiter, bucket, limit, 0)
+        if (seen <= -owed) return
+        // Others may close it, too, since it was looked at: what they made it owe already is given back.
+        const { remaining } = yield* owe(limiter, bucket, limit, seen + owed)
+        const before = remaining + seen + owed
+        const needed = Math.max(0, before + owed)
+        if (needed < seen + owed) yield* owe(limiter, bucket, limit, needed - (seen + owed))
+      })
+
+      return {
+        reserve: (bucket, limit, longestMs) =>
+          limiter === null
+            ? here.reserve(bucket, limit, longestMs)
+            : Effect.matchEffect(reserveIn(limiter, bucket, limit, longestMs), {
+                onSuccess: (said) => Effect.as(found, said),
+                onFailure: (error) => Effect.andThen(lost(error), here.reserve(bucket, limit, longestMs))
+              }),
+        close: (bucket, limit, forMs) =>
+          // Here, too: what is closed stays so where Redis is away meanwhile.
+          Effect.andThen(
+            here.close(bucket, limit, forMs),
+            limiter === null
+              ? Effect.void
+              : Effect.matchEffect(closeIn(limiter, bucket, limit, forMs), { onSuccess: () => found, onFailure: lost })
+          ),
+        take: (bucket, limit, tokens) =>
+          limiter === null
+            ? here.take(bucket, limit, tokens)
+            : Effect.matchEffect(consume(limiter, bucket, limit, tokensOf(limit, tokens)), {
+                onSuccess: () => Effect.as(found, withinRateLimit),
+                onFailure: (error) =>
+                  error._tag === "RateLimiterError" && error.reason._tag === "RateLimitExceeded"
+                    ? Effect.as(found, rateLimited(Duration.toMillis(error.reason.retryAfter)))
+                    : Effect.andThen(lost(error), here.take(bucket, limit, tokens))
+              }),
+        giveBack: (bucket, limit, tokens) =>
+          limiter === null
+            ? here.giveBack(bucket, limit, tokens)
+            : Effect.matchEffect(owe(limiter, bucket, limit, -tokensOf(limit, tokens)), {
+                onSuccess: () => found,
+                onFailure: lost
+              })
+      }
+    })
 }
 
 const shared = (url: Redacted.Redacted) =>

@@ -1,11 +1,11 @@
-import { Effect, Layer, Option, Schema } from "effect"
+import { Effect, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { AmountCap } from "../../domain/AmountCaps.ts"
-import type { Currency } from "../../domain/Currency.ts"
-import { type AppId, Mode, type Reference } from "../../domain/Ids.ts"
+import { type AppId, Mode } from "../../domain/Ids.ts"
 import { iso } from "../../domain/Instant.ts"
-import { type MinorUnits as Amount, MinorUnits } from "../../domain/Money.ts"
+import { MinorUnits } from "../../domain/Money.ts"
 import { LimitDirection, LimitWindow, type UsedWindow, type VelocityLimit, type WindowUse } from "../../domain/VelocityLimits.ts"
+import { layerOf } from "../../runtime/ServiceLayer.ts"
 import type { AuditEntry } from "../../services/ports/AuditLog.ts"
 import { Vault } from "../../services/ports/Vault.ts"
 import { VelocityLimits } from "../../services/ports/VelocityLimits.ts"
@@ -36,97 +36,87 @@ const ceilings = rowsOf(Schema.Struct({ name: Schema.String, amount: MinorUnits 
  * VelocityLimits on PostgreSQL. It owns counters; `change_access` writes limits, caps and ceilings. The money steps make the rows of
  * windows and count in them, under their locks. Sweeping skips rows that are locked.
  */
-export const VelocityLimitsPg = Layer.effect(
-  VelocityLimits,
-  Effect.gen(function* () {
-    const sql = yield* SqlClient.SqlClient
+export const VelocityLimitsPg = layerOf(VelocityLimits)(function* () {
+  const sql = yield* SqlClient.SqlClient
 
-    const distribution = yield* Distribution
-    const everyTenant = yield* EveryTenant
-    const unchanged = yield* makeVersionedRowCache(sql)
-    const trail = auditTrail(sql, (yield* Vault).hash)
+  const distribution = yield* Distribution
+  const everyTenant = yield* EveryTenant
+  const unchanged = yield* makeVersionedRowCache(sql)
+  const trail = auditTrail(sql, (yield* Vault).hash)
 
-    const readOwn = (appIds: ReadonlyArray<string>) =>
-      Effect.map(
-        limits(
-          sql`SELECT app_id, mode, direction, window_name AS window, count::text FROM limits WHERE app_id = ANY (${appIds})`
-        ),
-        (rows) => {
-          const byTenant = Map.groupBy(rows, ({ app_id }) => app_id)
-          return appIds.map((appId): ReadonlyArray<VelocityLimit> => byTenant.get(appId) ?? [])
-        }
-      )
-    const own = yield* unchanged.keep({ read: readOwn, tenantOf: (appId) => appId, atMost: KEPT_AT_MOST })
+  const readOwn = (appIds: ReadonlyArray<string>) =>
+    Effect.map(
+      limits(sql`SELECT app_id, mode, direction, window_name AS window, count::text FROM limits WHERE app_id = ANY (${appIds})`),
+      (rows) => {
+        const byTenant = Map.groupBy(rows, ({ app_id }) => app_id)
+        return appIds.map((appId): ReadonlyArray<VelocityLimit> => byTenant.get(appId) ?? [])
+      }
+    )
+  const own = yield* unchanged.keep({ read: readOwn, tenantOf: (appId) => appId, atMost: KEPT_AT_MOST })
 
-    const amountCaps = yield* makeAmountCaps(sql, trail, unchanged)
+  const amountCaps = yield* makeAmountCaps(sql, trail, unchanged)
 
-    const readCeilings = (names: ReadonlyArray<string>) =>
-      Effect.map(ceilings(sql`SELECT provider || ' ' || currency AS name, amount_minor AS amount FROM ceilings`), (rows) =>
-        names.map((name) => Option.fromUndefinedOr(rows.find((row) => row.name === name)?.amount))
-      )
-    const ceilingOf = yield* unchanged.keep({ read: readCeilings, atMost: KEPT_AT_MOST })
+  const readCeilings = (names: ReadonlyArray<string>) =>
+    Effect.map(ceilings(sql`SELECT provider || ' ' || currency AS name, amount_minor AS amount FROM ceilings`), (rows) =>
+      names.map((name) => Option.fromUndefinedOr(rows.find((row) => row.name === name)?.amount))
+    )
+  const ceilingOf = yield* unchanged.keep({ read: readCeilings, atMost: KEPT_AT_MOST })
 
-    const set = Effect.fn("VelocityLimits.set")((appId: AppId, limit: VelocityLimit, audit: AuditEntry) => {
+  return {
+    own: (appId) => own.get(appId),
+    ...amountCaps,
+    used: usedOf(sql),
+    ceiling: (provider, currency) => ceilingOf.get(`${provider} ${currency}`),
+
+    set: Effect.fn("VelocityLimits.set")((appId, limit, audit) => {
       const { count, direction, mode, window } = limit
       return trail.change(
         { change: "limit set", to: { app_id: appId, mode, direction, window_name: window, count: String(count) } },
         audit
       )
-    })
+    }),
 
-    const setCeiling = Effect.fn("VelocityLimits.setCeiling")(
-      (provider: string, currency: Currency, amount: Amount, audit: AuditEntry) =>
-        Effect.asVoid(trail.change({ change: "ceiling set", to: { provider, currency, amount_minor: amount.toString() } }, audit))
-    )
+    setCeiling: Effect.fn("VelocityLimits.setCeiling")((provider, currency, amount, audit) =>
+      Effect.asVoid(trail.change({ change: "ceiling set", to: { provider, currency, amount_minor: amount.toString() } }, audit))
+    ),
 
     // The row of the transaction first, then the window, as where a payout fails (`apply_step`).
-    const giveBackCeiling = Effect.fn("VelocityLimits.giveBackCeiling")(
-      function* (appId: AppId, reference: Reference) {
+    giveBackCeiling: Effect.fn("VelocityLimits.giveBackCeiling")(
+      function* (appId, reference) {
         const counted =
           yield* ceilingWindows(sql`SELECT coalesce(c.mode, t.mode) AS mode, c.name, c.starts_at::text AS "startsAt", c.amount
-          FROM (SELECT mode, counted FROM transactions WHERE reference = ${reference} AND app_id = ${appId} AND status = 'pending' FOR UPDATE) t
-          CROSS JOIN LATERAL json_to_recordset(t.counted) AS c(mode text, name text, starts_at timestamptz, amount bigint)
-          WHERE c.name LIKE 'ceiling:%'`)
+        FROM (SELECT mode, counted FROM transactions WHERE reference = ${reference} AND app_id = ${appId} AND status = 'pending' FOR UPDATE) t
+        CROSS JOIN LATERAL json_to_recordset(t.counted) AS c(mode text, name text, starts_at timestamptz, amount bigint)
+        WHERE c.name LIKE 'ceiling:%'`)
         if (counted.length === 0) return
         yield* sql`UPDATE transactions t SET counted = (SELECT coalesce(json_agg(c.one ORDER BY c.at), '[]'::json)
-            FROM json_array_elements(t.counted) WITH ORDINALITY AS c(one, at) WHERE c.one->>'name' NOT LIKE 'ceiling:%')
-          WHERE reference = ${reference} AND app_id = ${appId}`
+          FROM json_array_elements(t.counted) WITH ORDINALITY AS c(one, at) WHERE c.one->>'name' NOT LIKE 'ceiling:%')
+        WHERE reference = ${reference} AND app_id = ${appId}`
         for (const { amount, mode, name, startsAt } of counted)
           yield* sql`UPDATE counters SET used = greatest(used - ${amount}::bigint, 0)
-            WHERE app_id = '' AND mode = ${mode} AND name = ${name} AND subject = '' AND starts_at = ${startsAt}::timestamptz`
+          WHERE app_id = '' AND mode = ${mode} AND name = ${name} AND subject = '' AND starts_at = ${startsAt}::timestamptz`
       },
       sql.withTransaction,
       Effect.orDie
-    )
+    ),
 
     // A late give-back may hold some of them, locked in the order of their keys: they are left for the next round, and nothing waits.
-    const prune = Effect.fn("VelocityLimits.prune")(function* (before: number, limit: number) {
+    prune: Effect.fn("VelocityLimits.prune")(function* (before, limit) {
       const record = recordPrunedBefore(sql, distribution, "windows", before)
       yield* record.first
       const { rows } = yield* everyTenant.sweep(
         (of) => sql`WITH ${record.together}
-        old AS MATERIALIZED (
-          SELECT app_id, mode, name, subject, starts_at FROM counters WHERE starts_at < ${iso(before)}::timestamptz ${of("app_id")}
-          ORDER BY starts_at LIMIT ${limit} FOR UPDATE SKIP LOCKED
-        )
-        DELETE FROM counters c USING old WHERE c.app_id = old.app_id AND c.mode = old.mode AND c.name = old.name
-          AND c.subject = old.subject AND c.starts_at = old.starts_at ${of("c.app_id")} RETURNING 1 AS swept`
+      old AS MATERIALIZED (
+        SELECT app_id, mode, name, subject, starts_at FROM counters WHERE starts_at < ${iso(before)}::timestamptz ${of("app_id")}
+        ORDER BY starts_at LIMIT ${limit} FOR UPDATE SKIP LOCKED
+      )
+      DELETE FROM counters c USING old WHERE c.app_id = old.app_id AND c.mode = old.mode AND c.name = old.name
+        AND c.subject = old.subject AND c.starts_at = old.starts_at ${of("c.app_id")} RETURNING 1 AS swept`
       )
       return rows.length
     }, Effect.orDie)
-
-    return VelocityLimits.of({
-      own: (appId) => own.get(appId),
-      ...amountCaps,
-      used: usedOf(sql),
-      ceiling: (provider, currency) => ceilingOf.get(`${provider} ${currency}`),
-      set,
-      setCeiling,
-      giveBackCeiling,
-      prune
-    })
-  })
-)
+  }
+})
 
 /** Caps of amounts, which `change_access` writes. */
 const makeAmountCaps = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, trail: AuditTrail, unchanged: RowCache) {

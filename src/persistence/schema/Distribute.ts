@@ -73,14 +73,13 @@ export const Distribute = {
       const sql = yield* SqlClient.SqlClient
       yield* sql`SELECT set_config('statement_timeout', ${`${STATEMENT_MS}ms`}, false), set_config('lock_timeout', ${`${STATEMENT_MS}ms`}, false)`
       const [lock] = yield* locks(sql`SELECT pg_try_advisory_lock(${advisoryLocks.masterKey}) AS "isHeld"`)
-      if (lock?.isHeld !== true)
-        return yield* new DatabaseError({ message: "stop every gateway first: one of them is connected" })
+      if (lock?.isHeld !== true) return yield* new DatabaseError("stop every gateway first: one of them is connected")
       const plan = yield* missing(sql)
       for (const statement of plan) yield* sql.unsafe(statement)
       // Citus answers a worker's refusal and does not fail.
       const [refused] = yield* settingStatements(sql)
       if (refused !== undefined)
-        return yield* new DatabaseError({ message: `a worker refused its settings, of which ${refused.statement} answers why` })
+        return yield* new DatabaseError(`a worker refused its settings, of which ${refused.statement} answers why`)
       return plan
     })
     return yield* Effect.provideService(run, pool.transactionService, [connection, 0])
@@ -94,9 +93,9 @@ export const Distribute = {
 
 const missing = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
   const standing = yield* Migrations.standing(sql)
-  if (standing.obstacle !== null) return yield* new DatabaseError({ message: standing.obstacle })
+  if (standing.obstacle !== null) return yield* new DatabaseError(standing.obstacle)
   if (standing.missing.length > 0)
-    return yield* new DatabaseError({ message: "the database's schema is not this program's: run gateway migrate first" })
+    return yield* new DatabaseError("the database's schema is not this program's: run gateway migrate first")
   const state = yield* read(sql)
   const kept = new Set((yield* keptHere(sql)).map(({ name }) => name))
   return [
@@ -142,9 +141,7 @@ const undelegated = ({ delegated }: Division) => Object.entries(tenantFunctions)
 const read = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
   const [citus] = yield* answers(sql`SELECT EXISTS (SELECT FROM pg_extension WHERE extname = 'citus') AS yes`)
   if (citus?.yes !== true)
-    return yield* new DatabaseError({
-      message: "the database has no extension citus: run CREATE EXTENSION citus on every server first"
-    })
+    return yield* new DatabaseError("the database has no extension citus: run CREATE EXTENSION citus on every server first")
   const [state] = yield* states(sql`
     SELECT (SELECT groupid = 0 FROM pg_dist_local_group) AS "isCoordinator",
       EXISTS (SELECT FROM pg_dist_node WHERE groupid = 0) AS "hasCoordinatorNode",
@@ -152,15 +149,13 @@ const read = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
       (SELECT count(*)::int FROM pg_dist_node WHERE groupid <> 0 AND noderole = 'primary' AND isactive AND shouldhaveshards) AS workers,
       ${divisionOf(sql)}`)
   if (state?.isCoordinator !== true)
-    return yield* new DatabaseError({ message: "this server is a worker: DATABASE_URL has to name the coordinator" })
+    return yield* new DatabaseError("this server is a worker: DATABASE_URL has to name the coordinator")
   if (!state.hasCoordinatorNode)
-    return yield* new DatabaseError({
-      message: "the workers do not know the coordinator: run SELECT citus_set_coordinator_host('HOST', PORT) on it first"
-    })
+    return yield* new DatabaseError(
+      "the workers do not know the coordinator: run SELECT citus_set_coordinator_host('HOST', PORT) on it first"
+    )
   if (state.workers === 0)
-    return yield* new DatabaseError({
-      message: "the cluster has no worker: run SELECT citus_add_node('HOST', PORT) for each first"
-    })
+    return yield* new DatabaseError("the cluster has no worker: run SELECT citus_add_node('HOST', PORT) for each first")
   return state
 })
 

@@ -27,7 +27,7 @@ class MigrationUnderWay extends Schema.TaggedError<MigrationUnderWay>()("Migrati
 export const inMigrationTransaction = Effect.fnUntraced(function* <A, E, R>(
   sql: SqlClient.SqlClient,
   body: Effect.Effect<A, E, R>
-): Effect.fn.Return<A, E | SqlError.SqlError | DatabaseError, R> {
+) {
   const tries = yield* MigrationTries
   let isTold = false
   const tellOnce = Effect.suspend(() => {
@@ -54,9 +54,9 @@ export const inMigrationTransaction = Effect.fnUntraced(function* <A, E, R>(
     Effect.catchIf(isUnderWay, () =>
       Effect.flatMap(holders(sql), (who) =>
         Effect.fail(
-          new DatabaseError({
-            message: `another process has been migrating the database for ten minutes: look at its log. Its session is ${who}`
-          })
+          new DatabaseError(
+            `another process has been migrating the database for ten minutes: look at its log. Its session is ${who}`
+          )
         )
       )
     )
@@ -103,7 +103,7 @@ export const withMigrationLock = <A, E, R>(
       )
     )
     yield* Effect.raceFirst(Deferred.await(taken), Fiber.join(holder))
-    const lost = Effect.andThen(Fiber.await(holder), new DatabaseError({ message: LOST }))
+    const lost = Effect.andThen(Fiber.await(holder), new DatabaseError(LOST))
     return yield* Effect.raceFirst(body, lost)
   }).pipe(Effect.scoped)
 

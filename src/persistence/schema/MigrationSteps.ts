@@ -140,7 +140,7 @@ const repeatBatches = Effect.fnUntraced(function* (
     if (reached === null) return
     yield* Effect.sleep(Math.max(SHORTEST_PAUSE_MS, (yield* Clock.currentTimeMillis) - began))
   }
-  return yield* new DatabaseError({ message: `${name} has no end: ${BATCHES_AT_MOST} batches were made` })
+  return yield* new DatabaseError(`${name} has no end: ${BATCHES_AT_MOST} batches were made`)
 })
 
 /** The place in the list, after a step; the last one makes the migration complete. */
@@ -149,7 +149,7 @@ const markDone = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, { at, mi
     applied_at = CASE WHEN ${at + 1 === steps.length}::boolean THEN now() END
     WHERE name = ${name} AND steps_done = ${at} RETURNING name`
   if (rows.length === 0)
-    return yield* new DatabaseError({ message: `another process applied step ${at + 1} of ${name} meanwhile: start again` })
+    return yield* new DatabaseError(`another process applied step ${at + 1} of ${name} meanwhile: start again`)
 })
 
 type Wish = Pick<Extract<MigrationStep, { form: "index" }>, "name" | "table" | "definition" | "unique">

@@ -72,7 +72,7 @@ const applyMissing = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, own:
   const ofBase = yield* inMigrationTransaction(sql, applyBase(sql, own))
   if ((yield* missing(sql, own)).length === 0) return ofBase
   // What a step sets for its session, hours for an index among it, another transaction would get, and not the step.
-  if (yield* yield* SessionPooling) return yield* new DatabaseError({ message: BEHIND_A_POOLER })
+  if (yield* yield* SessionPooling) return yield* new DatabaseError(BEHIND_A_POOLER)
   const later = Effect.zipWith(applyStepped(sql, own), applyFunctions(sql, own), (steps, files) => [...steps, ...files])
   return [...ofBase, ...(yield* withMigrationLock(sql, later))]
 })
@@ -83,10 +83,9 @@ const refuseOthers = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
     SELECT coalesce(pg_has_role(c.relowner, 'USAGE'), has_schema_privilege(current_schema(), 'CREATE')) AS may
     FROM (SELECT to_regclass('schema_migrations') AS oid) s LEFT JOIN pg_class c ON c.oid = s.oid`
   if (found?.may === true) return
-  return yield* new DatabaseError({
-    message:
-      "the database's schema is not this program's, and the role of DATABASE_URL may not change it: run `gateway migrate` with MIGRATION_DATABASE_URL first"
-  })
+  return yield* new DatabaseError(
+    "the database's schema is not this program's, and the role of DATABASE_URL may not change it: run `gateway migrate` with MIGRATION_DATABASE_URL first"
+  )
 })
 
 const standingOf = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, own: Own) {
@@ -108,7 +107,7 @@ const withFunctions = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, own
 const missing = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, own: Own) {
   const applied = (yield* appliedBefore(sql)) ?? []
   const standing = yield* withFunctions(sql, own, applied)
-  if (standing.obstacle !== null) return yield* new DatabaseError({ message: standing.obstacle })
+  if (standing.obstacle !== null) return yield* new DatabaseError(standing.obstacle)
   const replaced = SchemaFunctions.titles(yield* SchemaFunctions.replaced(sql, own.functions, applied))
   const all = [...standing.missing, ...replaced]
   if (all.length === 0) yield* tellNewer(standing.newer)
@@ -134,11 +133,9 @@ const appliedBefore = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
       ) AS occupied`
   if (found?.readable !== true) yield* refuseOthers(sql)
   if (found?.ours === true) return yield* readApplied(sql)
-  if (found?.draft === true) return yield* new DatabaseError({ message: MADE_BY_A_DRAFT })
+  if (found?.draft === true) return yield* new DatabaseError(MADE_BY_A_DRAFT)
   if (found?.occupied === false) return null
-  return yield* new DatabaseError({
-    message: "the database holds the tables of something else: give the gateway a database of its own"
-  })
+  return yield* new DatabaseError("the database holds the tables of something else: give the gateway a database of its own")
 })
 
 /** `reached`: how far a step of many batches has come. */

@@ -176,7 +176,7 @@ const grantTo = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, role: str
   const still = (yield* read).find(hasWrongPrivileges)
   const [left] = yield* counted(sql.unsafe(othersStatement, [role, functions]))
   if (still !== undefined || left?.hasMore !== false)
-    return yield* new DatabaseError({
-      message: `the role ${role} could change more than is granted to it (${still?.name ?? "it can become the owner, or make tables beside ours, in this schema or another"}): it is a superuser, owns the tables, or is a member of a role that may. Give DATABASE_URL a role of its own`
-    })
+    return yield* new DatabaseError(
+      `the role ${role} could change more than is granted to it (${still?.name ?? "it can become the owner, or make tables beside ours, in this schema or another"}): it is a superuser, owns the tables, or is a member of a role that may. Give DATABASE_URL a role of its own`
+    )
 })

@@ -4,7 +4,6 @@ import { DatabaseError } from "../connection/DatabaseError.ts"
 import { checksumOfText, type FunctionFile } from "./FunctionFiles.ts"
 import { inOneStatement } from "./Migration.ts"
 
-/** A file of functions as the database has it. */
 interface AppliedFile {
   readonly name: string
   readonly version: number
@@ -131,9 +130,7 @@ export const SchemaFunctions = {
       SELECT proname::text AS name FROM pg_proc WHERE pronamespace = current_schema()::regnamespace AND proname = ANY (${names})
       GROUP BY 1 HAVING count(*) > 1`
     if (twice !== undefined)
-      return yield* new DatabaseError({
-        message: `the function ${twice.name} would have two signatures: a changed signature is a new name`
-      })
+      return yield* new DatabaseError(`the function ${twice.name} would have two signatures: a changed signature is a new name`)
   }),
 
   /** What was put is kept, and what the catalogue has of it. */

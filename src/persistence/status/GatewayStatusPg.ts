@@ -1,8 +1,9 @@
-import { Clock, Effect, Layer, Schema } from "effect"
+import { Clock, Effect, Schema } from "effect"
 import { SqlClient, type Statement } from "effect/sql"
 import type { AppId } from "../../domain/Ids.ts"
 import { type Instant, iso } from "../../domain/Instant.ts"
 import { DEFAULT_ENDPOINT, SLOW_MS, shownFailingMs } from "../../domain/WebhookEndpoint.ts"
+import { layerOf } from "../../runtime/ServiceLayer.ts"
 import { AuditLog } from "../../services/ports/AuditLog.ts"
 import {
   AccountWork,
@@ -47,27 +48,25 @@ const failingEndpoints = rowsOf(Schema.Struct({ ...FailingEndpoint.fields, since
  * GatewayStatus on PostgreSQL. It owns the table integrity_checks, where a conditional upsert keeps the newest result. All else it reads without a lock, through
  * partial indexes that hold open work and nothing else.
  */
-export const GatewayStatusPg = Layer.effect(
-  GatewayStatus,
-  Effect.gen(function* () {
-    const sql = yield* SqlClient.SqlClient
-    const everyTenant = yield* EveryTenant
-    const { head: auditHead } = yield* AuditLog
-    const periods = yield* PeriodCounts
-    const failingForMs = shownFailingMs((yield* Policy).webhookScheduleMs)
+export const GatewayStatusPg = layerOf(GatewayStatus)(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const everyTenant = yield* EveryTenant
+  const { head: auditHead } = yield* AuditLog
+  const periods = yield* PeriodCounts
+  const failingForMs = shownFailingMs((yield* Policy).webhookScheduleMs)
 
-    const { byAccount, open, reviews, unanswered } = openWorkStatus(sql, everyTenant)
+  const { byAccount, open, reviews, unanswered } = openWorkStatus(sql, everyTenant)
 
-    const ofDefault = sql.literal(`'${DEFAULT_ENDPOINT}'`)
-    const failingEndpointsAt = (now: Instant, of: TenantFilter) => {
-      const failing = sql`enabled AND failing_since IS NOT NULL AND failing_since <= ${iso(now - failingForMs)}::timestamptz ${of("app_id")}`
-      return sql`FROM (
+  const ofDefault = sql.literal(`'${DEFAULT_ENDPOINT}'`)
+  const failingEndpointsAt = (now: Instant, of: TenantFilter) => {
+    const failing = sql`enabled AND failing_since IS NOT NULL AND failing_since <= ${iso(now - failingForMs)}::timestamptz ${of("app_id")}`
+    return sql`FROM (
         SELECT app_id, mode, ${ofDefault} AS name, failing_since FROM webhook_endpoints WHERE ${failing}
         UNION ALL SELECT app_id, mode, name, failing_since FROM named_endpoints WHERE ${failing}) e`
-    }
+  }
 
-    /** Enabled endpoints with their first due delivery, and whether one is on its way to them. */
-    const firstDue = (of: TenantFilter, table: (text: string) => Statement.Fragment) => sql`
+  /** Enabled endpoints with their first due delivery, and whether one is on its way to them. */
+  const firstDue = (of: TenantFilter, table: (text: string) => Statement.Fragment) => sql`
       ${table("webhook_endpoints")} e CROSS JOIN LATERAL (
         SELECT d.next_attempt_at FROM ${table("due_deliveries")} d WHERE d.app_id = e.app_id AND d.${table("mode")} = e.${table("mode")} ${of("d.app_id")}
         ORDER BY d.next_attempt_at LIMIT 1) first
@@ -75,23 +74,23 @@ export const GatewayStatusPg = Layer.effect(
         SELECT EXISTS (SELECT 1 FROM ${table("webhook_flights")} f, unnest(f.leased_until) AS until
           WHERE f.app_id = e.app_id AND f.${table("mode")} = e.${table("mode")} AND until > clock_timestamp() ${of("f.app_id")}) AS "isAttempted") flight
       WHERE e.enabled ${of("e.app_id")}`
-    const named = (text: string) => sql.literal(ofNamedEndpoints(text))
+  const named = (text: string) => sql.literal(ofNamedEndpoints(text))
 
-    const oldest = (of: TenantFilter, table: (text: string) => Statement.Fragment) =>
-      sql`(SELECT min(first.next_attempt_at) FROM ${firstDue(of, table)} AND NOT flight."isAttempted")`
+  const oldest = (of: TenantFilter, table: (text: string) => Statement.Fragment) =>
+    sql`(SELECT min(first.next_attempt_at) FROM ${firstDue(of, table)} AND NOT flight."isAttempted")`
 
-    const slow = (now: Instant) => {
-      const since = sql`AND flight."isAttempted" AND first.next_attempt_at < ${iso(now - SLOW_MS)}::timestamptz`
-      return everyTenant.sweep((of) =>
-        numbers(sql`SELECT (SELECT count(*)::int FROM ${firstDue(of, sql.literal)} ${since})
+  const slow = (now: Instant) => {
+    const since = sql`AND flight."isAttempted" AND first.next_attempt_at < ${iso(now - SLOW_MS)}::timestamptz`
+    return everyTenant.sweep((of) =>
+      numbers(sql`SELECT (SELECT count(*)::int FROM ${firstDue(of, sql.literal)} ${since})
           + (SELECT count(*)::int FROM ${firstDue(of, named)} ${since}) AS count`)
-      )
-    }
+    )
+  }
 
-    // The oldest by each endpoint's own queue, as they are claimed: a delivery that waits for a disabled endpoint is not late, nor one that waits
-    // while its endpoint takes its time over another.
-    const outbox = everyTenant.sweep((of) =>
-      queues(sql`
+  // The oldest by each endpoint's own queue, as they are claimed: a delivery that waits for a disabled endpoint is not late, nor one that waits
+  // while its endpoint takes its time over another.
+  const outbox = everyTenant.sweep((of) =>
+    queues(sql`
       SELECT (SELECT count(*)::int FROM (
           SELECT 1 FROM due_deliveries WHERE true ${of("app_id")} UNION ALL SELECT 1 FROM named_due_deliveries WHERE true ${of("app_id")}
           LIMIT ${COUNTED_AT_MOST}) d) AS due,
@@ -99,20 +98,30 @@ export const GatewayStatusPg = Layer.effect(
           SELECT 1 FROM deliveries WHERE parked ${of("app_id")} UNION ALL SELECT 1 FROM named_deliveries WHERE parked ${of("app_id")}
           LIMIT ${COUNTED_AT_MOST}) p) AS parked,
         least(${oldest(of, sql.literal)}, ${oldest(of, named)}) AS "oldestAt"`)
-    )
+  )
 
-    const floats = everyTenant.read((of) =>
-      totals(sql`
+  const floats = everyTenant.read((of) =>
+    totals(sql`
       SELECT mode, currency, sum(available_minor)::bigint AS available, sum(reserved_minor)::bigint AS reserved,
         sum(receivable_minor)::bigint AS receivable
       FROM float_positions WHERE true ${of("app_id")} GROUP BY mode, currency ORDER BY mode, currency`)
-    )
+  )
 
-    const connections = states(sql`
+  const connections = states(sql`
       SELECT coalesce(state, 'unknown') AS state, count(*)::int AS count FROM pg_stat_activity
       WHERE datname = current_database() AND application_name = ${APPLICATION_NAME} GROUP BY 1 ORDER BY 1`)
 
-    const read = Effect.gen(function* () {
+  const stateOfEndpoint = sql.literal(
+    "CASE WHEN e.enabled THEN 'enabled' ELSE coalesce(e.disabled_reason, 'disabled') END AS endpoint"
+  )
+
+  return {
+    byAccount,
+    protection: RuntimeRole.protection(sql),
+    tenantFloats: tenantFloatsOn(sql, everyTenant),
+    unanswered,
+
+    read: Effect.gen(function* () {
       const at = yield* Clock.currentTimeMillis
       const failing = yield* everyTenant.read((of) => numbers(sql`SELECT count(*)::int AS count ${failingEndpointsAt(at, of)}`))
       const counted = yield* floats
@@ -142,12 +151,9 @@ export const GatewayStatusPg = Layer.effect(
         database: yield* readDatabaseState(sql, everyTenant),
         silentServers: yield* everyTenant.silentServers
       }
-    }).pipe(Effect.orDie)
+    }).pipe(Effect.orDie),
 
-    const stateOfEndpoint = sql.literal(
-      "CASE WHEN e.enabled THEN 'enabled' ELSE coalesce(e.disabled_reason, 'disabled') END AS endpoint"
-    )
-    const tenants = Effect.fnUntraced(function* (limit: number) {
+    tenants: Effect.fnUntraced(function* (limit) {
       const parked = yield* everyTenant.sweep((of) =>
         parkedTenants(sql`
         SELECT p.app_id AS "appId", p.mode, ${ofDefault} AS name, p.parked, ${stateOfEndpoint}
@@ -179,25 +185,15 @@ export const GatewayStatusPg = Layer.effect(
         owing: owing.rows.toSorted((one, other) => byText(one.appId, other.appId)).slice(0, limit),
         failing: failing.rows.toSorted((one, other) => one.since - other.since).slice(0, limit)
       }
-    }, Effect.orDie)
+    }, Effect.orDie),
 
-    const recordCheck = ({ at, differences, name, subject }: ComparisonResult) =>
+    recordCheck: ({ at, differences, name, subject }) =>
       sql`
         INSERT INTO integrity_checks (name, subject, at, differences) VALUES (${name}, ${subject}, ${iso(at)}::timestamptz, ${differences})
         ON CONFLICT (name, subject) DO UPDATE SET at = EXCLUDED.at, differences = EXCLUDED.differences
         WHERE integrity_checks.at <= EXCLUDED.at`.pipe(Effect.asVoid, Effect.orDie)
-
-    return GatewayStatus.of({
-      read,
-      byAccount,
-      protection: RuntimeRole.protection(sql),
-      tenantFloats: tenantFloatsOn(sql, everyTenant),
-      unanswered,
-      tenants,
-      recordCheck
-    })
-  })
-)
+  }
+})
 
 const inboxOn = (sql: SqlClient.SqlClient) =>
   queues(sql`

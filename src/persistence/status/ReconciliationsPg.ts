@@ -1,6 +1,7 @@
-import { Effect, Layer, Option, Schema } from "effect"
+import { Effect, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { type Instant, iso } from "../../domain/Instant.ts"
+import { layerOf } from "../../runtime/ServiceLayer.ts"
 import {
   type FoundReconciliation,
   KeptDifference,
@@ -14,46 +15,43 @@ const whole = rowsOf(Schema.Struct({ ...ReconciliationResult.fields, at: Moment,
 const removed = rowsOf(Schema.Struct({ removed: Schema.Number }))
 
 /** Reconciliations on PostgreSQL. It owns the table, which has a row a provider and day. */
-export const ReconciliationsPg = Layer.effect(
-  Reconciliations,
-  Effect.gen(function* () {
-    const sql = yield* SqlClient.SqlClient
+export const ReconciliationsPg = layerOf(Reconciliations)(function* () {
+  const sql = yield* SqlClient.SqlClient
 
-    const keep = Effect.fn("Reconciliations.keep")(
-      ({ at, day, differences, explained, found, ours, provider, theirs, unreadable }: FoundReconciliation) =>
-        sql`
-          INSERT INTO reconciliations (provider, day, at, ours, theirs, unreadable, differences, explained, listed)
-          VALUES (${provider}, ${day}, ${iso(at)}::timestamptz, ${ours}, ${theirs}, ${unreadable}, ${differences}, ${explained},
-            ${JSON.stringify(found)}::json)
-          ON CONFLICT (provider, day) DO UPDATE SET (at, ours, theirs, unreadable, differences, explained, listed) =
-            (EXCLUDED.at, EXCLUDED.ours, EXCLUDED.theirs, EXCLUDED.unreadable, EXCLUDED.differences, EXCLUDED.explained, EXCLUDED.listed)
-          WHERE reconciliations.at <= EXCLUDED.at`.pipe(Effect.asVoid, Effect.orDie)
+  const keep = Effect.fn("Reconciliations.keep")(
+    ({ at, day, differences, explained, found, ours, provider, theirs, unreadable }: FoundReconciliation) =>
+      sql`
+        INSERT INTO reconciliations (provider, day, at, ours, theirs, unreadable, differences, explained, listed)
+        VALUES (${provider}, ${day}, ${iso(at)}::timestamptz, ${ours}, ${theirs}, ${unreadable}, ${differences}, ${explained},
+          ${JSON.stringify(found)}::json)
+        ON CONFLICT (provider, day) DO UPDATE SET (at, ours, theirs, unreadable, differences, explained, listed) =
+          (EXCLUDED.at, EXCLUDED.ours, EXCLUDED.theirs, EXCLUDED.unreadable, EXCLUDED.differences, EXCLUDED.explained, EXCLUDED.listed)
+        WHERE reconciliations.at <= EXCLUDED.at`.pipe(Effect.asVoid, Effect.orDie)
+  )
+
+  const list = Effect.fn("Reconciliations.list")((limit: number) =>
+    results(sql`SELECT provider, day, at, ours, theirs, unreadable, differences, explained FROM reconciliations
+      ORDER BY day DESC, provider LIMIT ${limit}`)
+  )
+
+  const find = Effect.fn("Reconciliations.find")((provider: string, day: string) =>
+    Effect.map(
+      whole(sql`SELECT provider, day, at, ours, theirs, unreadable, differences, explained, listed AS found FROM reconciliations
+        WHERE provider = ${provider} AND day = ${day}`),
+      ([row]) => Option.fromUndefinedOr(row)
     )
+  )
 
-    const list = Effect.fn("Reconciliations.list")((limit: number) =>
-      results(sql`SELECT provider, day, at, ours, theirs, unreadable, differences, explained FROM reconciliations
-        ORDER BY day DESC, provider LIMIT ${limit}`)
-    )
-
-    const find = Effect.fn("Reconciliations.find")((provider: string, day: string) =>
-      Effect.map(
-        whole(sql`SELECT provider, day, at, ours, theirs, unreadable, differences, explained, listed AS found FROM reconciliations
-          WHERE provider = ${provider} AND day = ${day}`),
-        ([row]) => Option.fromUndefinedOr(row)
-      )
-    )
-
-    // A row a provider and day: the whole table is some hundred rows, which no index finds faster.
-    const prune = Effect.fn("Reconciliations.prune")(function* (before: Instant, limit: number) {
-      const [row] = yield* removed(sql`
-        WITH old AS MATERIALIZED (
-          SELECT provider, day FROM reconciliations WHERE at < ${iso(before)}::timestamptz ORDER BY at LIMIT ${limit} FOR UPDATE SKIP LOCKED
-        ),
-        gone AS (DELETE FROM reconciliations r USING old o WHERE r.provider = o.provider AND r.day = o.day RETURNING 1)
-        SELECT count(*)::int AS removed FROM gone`)
-      return row?.removed ?? 0
-    })
-
-    return Reconciliations.of({ keep, list, find, prune })
+  // A row a provider and day: the whole table is some hundred rows, which no index finds faster.
+  const prune = Effect.fn("Reconciliations.prune")(function* (before: Instant, limit: number) {
+    const [row] = yield* removed(sql`
+      WITH old AS MATERIALIZED (
+        SELECT provider, day FROM reconciliations WHERE at < ${iso(before)}::timestamptz ORDER BY at LIMIT ${limit} FOR UPDATE SKIP LOCKED
+      ),
+      gone AS (DELETE FROM reconciliations r USING old o WHERE r.provider = o.provider AND r.day = o.day RETURNING 1)
+      SELECT count(*)::int AS removed FROM gone`)
+    return row?.removed ?? 0
   })
-)
+
+  return { keep, list, find, prune }
+})

@@ -1,7 +1,8 @@
-import { Clock, Effect, Layer, Schema } from "effect"
+import { Clock, Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { type Instant, iso } from "../../domain/Instant.ts"
 import { reviewedAt } from "../../domain/PollSchedule.ts"
+import { layerOf } from "../../runtime/ServiceLayer.ts"
 import { COUNTED_AT_MOST } from "../../services/ports/GatewayStatus.ts"
 import {
   type UnsettledFilter,
@@ -32,21 +33,19 @@ const rows = rowsOf(
 const sums = rowsOf(UnsettledSum)
 
 /** UnsettledWork on PostgreSQL. It reads open_work, and of each row's history the last line. */
-export const UnsettledWorkPg = Layer.effect(
-  UnsettledWork,
-  Effect.gen(function* () {
-    const sql = yield* SqlClient.SqlClient
-    const everyTenant = yield* EveryTenant
+export const UnsettledWorkPg = layerOf(UnsettledWork)(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const everyTenant = yield* EveryTenant
 
-    const fitting = (filter: UnsettledFilter, after: UnsettledPlace | null, now: Instant, of: TenantFilter) => {
-      const { amountFrom, amountTo, appId, corridor, createdBefore, createdFrom, currency, kind, mode, provider, state } = filter
-      const ofCorridor = (part: "country" | "currency" | "method") =>
-        sql`AND (${corridor?.[part] ?? null}::text IS NULL OR well_formed(t.record) -> 'corridor' ->> ${part} = ${corridor?.[part] ?? null})`
-      const amount = sql.literal("(well_formed(t.record) ->> 'amount')::numeric")
-      const amountCurrency = sql.literal(
-        "coalesce(well_formed(t.record) ->> 'amountCurrency', well_formed(t.record) ->> 'currency')"
-      )
-      return sql`
+  const fitting = (filter: UnsettledFilter, after: UnsettledPlace | null, now: Instant, of: TenantFilter) => {
+    const { amountFrom, amountTo, appId, corridor, createdBefore, createdFrom, currency, kind, mode, provider, state } = filter
+    const ofCorridor = (part: "country" | "currency" | "method") =>
+      sql`AND (${corridor?.[part] ?? null}::text IS NULL OR well_formed(t.record) -> 'corridor' ->> ${part} = ${corridor?.[part] ?? null})`
+    const amount = sql.literal("(well_formed(t.record) ->> 'amount')::numeric")
+    const amountCurrency = sql.literal(
+      "coalesce(well_formed(t.record) ->> 'amountCurrency', well_formed(t.record) ->> 'currency')"
+    )
+    return sql`
         WITH o AS MATERIALIZED (
           SELECT t.app_id, t.reference, t.kind, t.mode, t.provider, t.created_at, w.needs_review,
             ${amount}::bigint AS amount, ${amountCurrency} AS amount_currency, well_formed(t.record) ->> 'currency' AS currency,
@@ -82,40 +81,35 @@ export const UnsettledWorkPg = Layer.effect(
             ORDER BY h.line DESC LIMIT 1) l
         ),
         found AS (SELECT * FROM unsettled WHERE state = coalesce(${state}, state))`
-    }
+  }
 
-    const list = Effect.fn("UnsettledWork.list")(function* (
-      filter: UnsettledFilter,
-      after: UnsettledPlace | null,
-      limit: number
-    ) {
-      const now = yield* Clock.currentTimeMillis
-      const { rows: found } = yield* everyTenant.sweep((of) =>
-        rows(sql`${fitting(filter, after, now, of)} SELECT * FROM found ORDER BY "createdAt", reference LIMIT ${limit}`)
-      )
-      return found.map(unsettledOf).toSorted(inOrder).slice(0, limit)
-    }, Effect.orDie)
+  const list: UnsettledWork["Service"]["list"] = Effect.fn("UnsettledWork.list")(function* (filter, after, limit) {
+    const now = yield* Clock.currentTimeMillis
+    const { rows: found } = yield* everyTenant.sweep((of) =>
+      rows(sql`${fitting(filter, after, now, of)} SELECT * FROM found ORDER BY "createdAt", reference LIMIT ${limit}`)
+    )
+    return found.map(unsettledOf).toSorted(inOrder).slice(0, limit)
+  }, Effect.orDie)
 
-    const count = Effect.fn("UnsettledWork.count")(function* (filter: UnsettledFilter) {
-      const now = yield* Clock.currentTimeMillis
-      const { rows: found } = yield* everyTenant.sweep((of) =>
-        sums(sql`${fitting(filter, null, now, of)}
+  const count = Effect.fn("UnsettledWork.count")(function* (filter: UnsettledFilter) {
+    const now = yield* Clock.currentTimeMillis
+    const { rows: found } = yield* everyTenant.sweep((of) =>
+      sums(sql`${fitting(filter, null, now, of)}
           SELECT "amountCurrency" AS currency, count(*)::int AS count, sum(amount)::bigint AS amount FROM found GROUP BY 1 ORDER BY 1`)
+    )
+    const byCurrency = new Map<string, typeof UnsettledSum.Type>()
+    for (const one of found) {
+      const known = byCurrency.get(one.currency)
+      byCurrency.set(
+        one.currency,
+        known === undefined ? one : { ...one, count: known.count + one.count, amount: known.amount + one.amount }
       )
-      const byCurrency = new Map<string, typeof UnsettledSum.Type>()
-      for (const one of found) {
-        const known = byCurrency.get(one.currency)
-        byCurrency.set(
-          one.currency,
-          known === undefined ? one : { ...one, count: known.count + one.count, amount: known.amount + one.amount }
-        )
-      }
-      return [...byCurrency.values()]
-    }, Effect.orDie)
+    }
+    return [...byCurrency.values()]
+  }, Effect.orDie)
 
-    return UnsettledWork.of({ list, count })
-  })
-)
+  return { list, count }
+})
 
 const unsettledOf = <Row extends { readonly createdAt: Instant; readonly payableUntil: Instant | null }>({
   payableUntil,

@@ -1,7 +1,8 @@
-import { Effect, Layer, Option, Schema } from "effect"
+import { Effect, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { Corridor, type CorridorKey } from "../../domain/Corridor.ts"
 import { type Instant, iso } from "../../domain/Instant.ts"
+import { layerOf } from "../../runtime/ServiceLayer.ts"
 import type { AuditEntry } from "../../services/ports/AuditLog.ts"
 import { Corridors } from "../../services/ports/Corridors.ts"
 import { Vault } from "../../services/ports/Vault.ts"
@@ -19,47 +20,44 @@ const changedAt = rowsOf(Schema.Struct({ updatedAt: Moment }))
  * The column `active` is the corridor's switch. `gateway corridor set` (`commands/Corridor`) turns it, and `Admission.corridor` refuses
  * every request to a corridor that is off.
  */
-export const CorridorsPg = Layer.effect(
-  Corridors,
-  Effect.gen(function* () {
-    const sql = yield* SqlClient.SqlClient
-    const trail = auditTrail(sql, (yield* Vault).hash)
+export const CorridorsPg = layerOf(Corridors)(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const trail = auditTrail(sql, (yield* Vault).hash)
 
-    const read = corridors(sql`
+  const read = corridors(sql`
       SELECT country, currency, direction, method, active, providers, preference, networks, minimum_minor AS minimum, maximum_minor AS maximum,
         customer_action AS "customerAction", requires_redirect_url AS "requiresRedirectUrl", requires_msisdn AS "requiresMsisdn", requires_name AS "requiresName",
         destination_currencies AS "destinationCurrencies", availability, inactive_reason AS "inactiveReason", updated_at AS "updatedAt"
       FROM corridors ORDER BY country, currency, direction, method`)
 
-    const { forget, get: list } = yield* cachedQuery(read)
+  const { forget, get: list } = yield* cachedQuery(read)
 
-    const find = Effect.fnUntraced(function* (key: CorridorKey) {
-      const rows = yield* list
-      return Option.fromUndefinedOr(rows.find((row) => isNamed(row, key)))
-    })
-
-    /** Under the lock of the head, which every change of a corridor holds until its commit. */
-    const isAsSeen = Effect.fnUntraced(function* ({ country, currency, direction, method }: CorridorKey, seen: Instant | null) {
-      yield* sql`SELECT FROM audit_head_locked()`
-      const [row] = yield* changedAt(sql`SELECT updated_at AS "updatedAt" FROM corridors
-        WHERE country = ${country} AND currency = ${currency} AND direction = ${direction} AND method = ${method}`)
-      return (row?.updatedAt ?? null) === seen
-    })
-
-    const put = Effect.fn("Corridors.put")(
-      function* (corridor: Corridor, audit: AuditEntry, seen?: Instant | null) {
-        if (seen !== undefined && !(yield* isAsSeen(corridor, seen))) return false
-        const row = rowOf(corridor)
-        // The audit row has the corridor whole, so that `audit verify` can tell whether it is still so.
-        const details = { ...audit.details, row: JSON.stringify(row) }
-        return yield* trail.change({ change: "corridor set", to: row }, { ...audit, details })
-      },
-      (effect) => Effect.ensuring(Effect.orDie(sql.withTransaction(effect)), forget)
-    )
-
-    return Corridors.of({ list, find, put })
+  const find = Effect.fnUntraced(function* (key: CorridorKey) {
+    const rows = yield* list
+    return Option.fromUndefinedOr(rows.find((row) => isNamed(row, key)))
   })
-)
+
+  /** Under the lock of the head, which every change of a corridor holds until its commit. */
+  const isAsSeen = Effect.fnUntraced(function* ({ country, currency, direction, method }: CorridorKey, seen: Instant | null) {
+    yield* sql`SELECT FROM audit_head_locked()`
+    const [row] = yield* changedAt(sql`SELECT updated_at AS "updatedAt" FROM corridors
+        WHERE country = ${country} AND currency = ${currency} AND direction = ${direction} AND method = ${method}`)
+    return (row?.updatedAt ?? null) === seen
+  })
+
+  const put = Effect.fn("Corridors.put")(
+    function* (corridor: Corridor, audit: AuditEntry, seen?: Instant | null) {
+      if (seen !== undefined && !(yield* isAsSeen(corridor, seen))) return false
+      const row = rowOf(corridor)
+      // The audit row has the corridor whole, so that `audit verify` can tell whether it is still so.
+      const details = { ...audit.details, row: JSON.stringify(row) }
+      return yield* trail.change({ change: "corridor set", to: row }, { ...audit, details })
+    },
+    (effect) => Effect.ensuring(Effect.orDie(sql.withTransaction(effect)), forget)
+  )
+
+  return { list, find, put }
+})
 
 /** Its columns. */
 const rowOf = (corridor: Corridor) => ({

@@ -1,4 +1,4 @@
-import { Effect, Layer, Schema } from "effect"
+import { Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import {
   besideSpelling,
@@ -11,6 +11,7 @@ import {
   type NamedValue
 } from "../../domain/Denylist.ts"
 import { iso } from "../../domain/Instant.ts"
+import { layerOf } from "../../runtime/ServiceLayer.ts"
 import type { AuditEntry } from "../../services/ports/AuditLog.ts"
 import { Denylist, type NamedParty } from "../../services/ports/Denylist.ts"
 import { Screening } from "../../services/ports/Screening.ts"
@@ -48,81 +49,75 @@ CROSS JOIN LATERAL (
 /**
  * Denylist on PostgreSQL. `change_access` writes the table denials. Its primary key, kind and hash, makes a second entry of the same value nothing.
  */
-export const DenylistPg = Layer.effect(
-  Denylist,
-  Effect.gen(function* () {
-    const sql = yield* SqlClient.SqlClient
-    const vault = yield* Vault
-    const trail = auditTrail(sql, vault.hash)
+export const DenylistPg = layerOf(Denylist)(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const vault = yield* Vault
+  const trail = auditTrail(sql, vault.hash)
 
-    const hashOf = (kind: DenylistKind, spelling: string): Uint8Array => vault.hash(`denial ${kind}`, spelling)
+  const hashOf = (kind: DenylistKind, spelling: string): Uint8Array => vault.hash(`denial ${kind}`, spelling)
 
-    // A number is compared with the rows of two kinds, and its spellings are the same.
-    const spellingsOfNumber = new WeakMap<NamedValue, ReadonlyArray<DeniedSpelling>>()
-    const spellingsOf = (kind: DenylistKind, value: NamedValue): ReadonlyArray<DeniedSpelling> => {
-      if (kind === "screened_name") return deniedSpellings(kind, value)
-      const known = spellingsOfNumber.get(value) ?? deniedSpellings(kind, value)
-      spellingsOfNumber.set(value, known)
-      return known
-    }
+  // A number is compared with the rows of two kinds, and its spellings are the same.
+  const spellingsOfNumber = new WeakMap<NamedValue, ReadonlyArray<DeniedSpelling>>()
+  const spellingsOf = (kind: DenylistKind, value: NamedValue): ReadonlyArray<DeniedSpelling> => {
+    if (kind === "screened_name") return deniedSpellings(kind, value)
+    const known = spellingsOfNumber.get(value) ?? deniedSpellings(kind, value)
+    spellingsOfNumber.set(value, known)
+    return known
+  }
 
-    const hashesOf = (kind: DenylistKind, value: NamedValue): ReadonlyArray<HashedSpelling> =>
-      spellingsOf(kind, value).map(({ of: party, spelling }) => ({ kind, hash: hashOf(kind, spelling), party }))
+  const hashesOf = (kind: DenylistKind, value: NamedValue): ReadonlyArray<HashedSpelling> =>
+    spellingsOf(kind, value).map(({ of: party, spelling }) => ({ kind, hash: hashOf(kind, spelling), party }))
 
-    const kindsOf = yield* makeBatchedRead((questions: ReadonlyArray<ReadonlyArray<HashedSpelling>>) =>
-      sql.unsafe(matchStatement, spellings.arrays(questions.flat())).pipe(
-        Effect.flatMap(decodeMatches),
-        Effect.map((matches) => {
-          // Rows are numbered from one.
-          const denied = new Set(matches.map(({ ord }) => Number(ord) - 1))
-          let row = 0
-          return questions.map((asked) => new Set(asked.filter(() => denied.has(row++)).map(({ kind }) => kind)))
-        })
-      )
+  const kindsOf = yield* makeBatchedRead((questions: ReadonlyArray<ReadonlyArray<HashedSpelling>>) =>
+    sql.unsafe(matchStatement, spellings.arrays(questions.flat())).pipe(
+      Effect.flatMap(decodeMatches),
+      Effect.map((matches) => {
+        // Rows are numbered from one.
+        const denied = new Set(matches.map(({ ord }) => Number(ord) - 1))
+        let row = 0
+        return questions.map((asked) => new Set(asked.filter(() => denied.has(row++)).map(({ kind }) => kind)))
+      })
     )
+  )
 
-    const matches = (parties: ReadonlyArray<NamedParty>): Effect.Effect<ReadonlySet<DenylistKind>> => {
-      const asked = parties.flatMap(({ kind, values }) => values.flatMap((value) => hashesOf(kind, value)))
-      return asked.length === 0 ? Effect.succeed(new Set()) : kindsOf(asked)
+  const matches = (parties: ReadonlyArray<NamedParty>): Effect.Effect<ReadonlySet<DenylistKind>> => {
+    const asked = parties.flatMap(({ kind, values }) => values.flatMap((value) => hashesOf(kind, value)))
+    return asked.length === 0 ? Effect.succeed(new Set()) : kindsOf(asked)
+  }
+
+  const add = Effect.fn("Denylist.add")(function* (kind: DenylistKind, denial: Denial, reason: string, audit: AuditEntry) {
+    const { masked, party, spelling } = denial
+    const put = (spelled: string) => {
+      const hash = hashOf(kind, spelled)
+      const to = { kind, hash: byteaText(hash), party, masked, reason, created_at: iso(audit.at) }
+      // The hash is in the audit row, too: `audit verify` tells by it whether the entry still denies what it denied.
+      const details = { ...audit.details, hash: Buffer.from(hash).toString("hex"), ...(party === null ? {} : { party }) }
+      return trail.change({ change: "denial add", to }, { ...audit, details })
     }
-
-    const add = Effect.fn("Denylist.add")(function* (kind: DenylistKind, denial: Denial, reason: string, audit: AuditEntry) {
-      const { masked, party, spelling } = denial
-      const put = (spelled: string) => {
-        const hash = hashOf(kind, spelled)
-        const to = { kind, hash: byteaText(hash), party, masked, reason, created_at: iso(audit.at) }
-        // The hash is in the audit row, too: `audit verify` tells by it whether the entry still denies what it denied.
-        const details = { ...audit.details, hash: Buffer.from(hash).toString("hex"), ...(party === null ? {} : { party }) }
-        return trail.change({ change: "denial add", to }, { ...audit, details })
-      }
-      if (yield* put(spelling)) return true
-      const [there] = yield* parties(sql`SELECT party FROM denials WHERE kind = ${kind} AND hash = ${hashOf(kind, spelling)}`)
-      const isOfAnother = party !== null && there !== undefined && there.party !== null && there.party !== party
-      return isOfAnother ? yield* put(besideSpelling(party, spelling)) : false
-    })
-
-    const list = Effect.fn("Denylist.list")((kinds: ReadonlyArray<DenylistKind>, limit: number) =>
-      denials(sql`SELECT kind, party, masked, reason, created_at AS "createdAt" FROM denials WHERE kind = ANY (${kinds})
-        ORDER BY created_at DESC, masked LIMIT ${limit}`)
-    )
-
-    return Denylist.of({ matches, add, list })
+    if (yield* put(spelling)) return true
+    const [there] = yield* parties(sql`SELECT party FROM denials WHERE kind = ${kind} AND hash = ${hashOf(kind, spelling)}`)
+    const isOfAnother = party !== null && there !== undefined && there.party !== null && there.party !== party
+    return isOfAnother ? yield* put(besideSpelling(party, spelling)) : false
   })
-)
+
+  const list = Effect.fn("Denylist.list")((kinds: ReadonlyArray<DenylistKind>, limit: number) =>
+    denials(sql`SELECT kind, party, masked, reason, created_at AS "createdAt" FROM denials WHERE kind = ANY (${kinds})
+      ORDER BY created_at DESC, masked LIMIT ${limit}`)
+  )
+
+  return { matches, add, list }
+})
 
 /** Screening by rows; the place where a real screening service plugs in. */
-export const ScreeningByRows = Layer.effect(
-  Screening,
-  Effect.gen(function* () {
-    const rows = yield* Denylist
-    return Screening.of({
-      check: Effect.fnUntraced(function* ({ names, numbers }) {
-        const denied = yield* rows.matches([
-          { kind: "screened_number", values: numbers },
-          { kind: "screened_name", values: names.map((value): NamedValue => ({ value, party: null })) }
-        ])
-        return denied.size > 0 ? "denied" : "clear"
-      })
+export const ScreeningByRows = layerOf(Screening)(function* () {
+  const rows = yield* Denylist
+  return {
+    check: Effect.fnUntraced(function* ({ names, numbers }) {
+      const denied = yield* rows.matches([
+        { kind: "screened_number", values: numbers },
+        { kind: "screened_name", values: names.map((value): NamedValue => ({ value, party: null })) }
+      ])
+      return denied.size > 0 ? "denied" : "clear"
     })
-  })
-)
+  }
+})

@@ -1,8 +1,8 @@
-import { Effect, Layer, Schema } from "effect"
+import { Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
-import { type Instant, iso } from "../../domain/Instant.ts"
-import type { AuditEntry } from "../../services/ports/AuditLog.ts"
-import { type ProviderSwitch, ProviderSwitches } from "../../services/ports/ProviderSwitches.ts"
+import { iso } from "../../domain/Instant.ts"
+import { layerOf } from "../../runtime/ServiceLayer.ts"
+import { ProviderSwitches } from "../../services/ports/ProviderSwitches.ts"
 import { Vault } from "../../services/ports/Vault.ts"
 import { auditTrail } from "../audit/AuditTrail.ts"
 import { Moment, rowsOf } from "../connection/Rows.ts"
@@ -13,17 +13,18 @@ const switches = rowsOf(
 )
 
 /** ProviderSwitches on PostgreSQL. `change_access` writes provider_switches, a row for each provider that was ever switched. */
-export const ProviderSwitchesPg = Layer.effect(
-  ProviderSwitches,
-  Effect.gen(function* () {
-    const sql = yield* SqlClient.SqlClient
-    const trail = auditTrail(sql, (yield* Vault).hash)
-    const read = switches(sql`
+export const ProviderSwitchesPg = layerOf(ProviderSwitches)(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const trail = auditTrail(sql, (yield* Vault).hash)
+  const read = switches(sql`
       SELECT provider, is_off AS "isOff", reason, changed_at AS "changedAt" FROM provider_switches ORDER BY provider`)
-    const { forget, get: list } = yield* cachedQuery(read)
+  const { forget, get: list } = yield* cachedQuery(read)
 
-    const set = Effect.fn("ProviderSwitches.set")(
-      function* ({ changedAt, isOff, provider, reason }: ProviderSwitch, audit: AuditEntry, seen: Instant | null) {
+  return {
+    list,
+
+    set: Effect.fn("ProviderSwitches.set")(
+      function* ({ changedAt, isOff, provider, reason }, audit, seen) {
         // Under the lock of the head, which every change holds until its commit.
         yield* sql`SELECT FROM audit_head_locked()`
         const found = (yield* read).find((one) => one.provider === provider)
@@ -35,7 +36,5 @@ export const ProviderSwitchesPg = Layer.effect(
       },
       (effect) => Effect.ensuring(Effect.orDie(sql.withTransaction(effect)), forget)
     )
-
-    return ProviderSwitches.of({ list, set })
-  })
-)
+  }
+})

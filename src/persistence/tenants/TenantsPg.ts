@@ -1,10 +1,11 @@
-import { Array as Arr, Effect, Exit, Layer, Option, Redacted, Schema, type Scope } from "effect"
+import { Array as Arr, Effect, Exit, Option, Redacted, Schema, type Scope } from "effect"
 import { SqlClient } from "effect/sql"
 import { AppId, Mode } from "../../domain/Ids.ts"
 import { type Instant, iso } from "../../domain/Instant.ts"
 import { bucketOfTenant } from "../../domain/ReferenceBucket.ts"
 import { Sender } from "../../domain/Sender.ts"
-import { Caller, type Capability, KeyTerms, type NewTenant, Role, Tenant } from "../../domain/Tenant.ts"
+import { Caller, type Capability, KeyTerms, Role, Tenant } from "../../domain/Tenant.ts"
+import { layerOf } from "../../runtime/ServiceLayer.ts"
 import type { AuditEntry } from "../../services/ports/AuditLog.ts"
 import { type KeyRow, type NewKey, type SeenState, type SigningKey, Tenants } from "../../services/ports/Tenants.ts"
 import { referenceHash, Vault } from "../../services/ports/Vault.ts"
@@ -26,57 +27,49 @@ const tenants = rowsOf(Schema.Struct({ ...Tenant.fields, createdAt: Moment }))
  * Tenants on PostgreSQL. `change_access` writes tenants and tenant_directory, one row with its audit row; `makeApiKeys` has the keys. Pins
  * are cached, because every request needs them; the audit row counts up the number that tells every node to read them again.
  */
-export const TenantsPg = Layer.effect(
-  Tenants,
-  Effect.gen(function* () {
-    const sql = yield* SqlClient.SqlClient
-    const vault = yield* Vault
-    const unchanged = yield* makeVersionedRowCache(sql)
-    const trail = auditTrail(sql, vault.hash)
-    const columns = sql.literal(COLUMNS)
+export const TenantsPg = layerOf(Tenants)(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const vault = yield* Vault
+  const unchanged = yield* makeVersionedRowCache(sql)
+  const trail = auditTrail(sql, vault.hash)
+  const columns = sql.literal(COLUMNS)
 
-    const create = Effect.fn("Tenants.create")(function* (tenant: NewTenant, audit: AuditEntry) {
+  const itself = (appId: string) => appId
+  const findAll = (appIds: ReadonlyArray<string>) =>
+    tenants(sql`SELECT ${columns} FROM tenants WHERE app_id = ANY (${appIds})`).pipe(
+      Effect.map((rows) => new Map<string, Tenant>(rows.map((row) => [row.appId, row]))),
+      Effect.map((byId) => appIds.map((appId) => Option.fromUndefinedOr(byId.get(appId))))
+    )
+  const findOne = yield* makeTenantRead(sql, itself, findAll)
+
+  /** How its payments are treated; its status and its grants are read anew each time. */
+  const treatments = yield* unchanged.keep({
+    read: (appIds) => findAll(appIds).pipe(Effect.map(Arr.map(Option.getOrElse(() => defaultTreatment)))),
+    tenantOf: itself,
+    atMost: TREATMENTS_KEPT
+  })
+
+  const senders = yield* unchanged.keep({ read: makeSenders(sql, vault), tenantOf: itself, atMost: TREATMENTS_KEPT })
+
+  return {
+    sender: (appId) => senders.get(appId),
+    setSender: senderChange({ sql, trail, vault, forget: unchanged.forget }),
+    ...changesOf(sql, trail, unchanged.forget),
+    ...(yield* makeApiKeys({ sql, vault, trail, unchanged })),
+
+    create: Effect.fn("Tenants.create")(function* (tenant, audit) {
       const { appId, capabilities, createdAt, status } = tenant
       const bucket = bucketOfTenant(referenceHash(vault), appId)
       const to = { app_id: appId, status, capabilities, created_at: iso(createdAt), bucket }
       return yield* trail.change({ change: "tenant create", to }, audit)
-    })
+    }),
 
-    const itself = (appId: string) => appId
-    const findAll = (appIds: ReadonlyArray<string>) =>
-      tenants(sql`SELECT ${columns} FROM tenants WHERE app_id = ANY (${appIds})`).pipe(
-        Effect.map((rows) => new Map<string, Tenant>(rows.map((row) => [row.appId, row]))),
-        Effect.map((byId) => appIds.map((appId) => Option.fromUndefinedOr(byId.get(appId))))
-      )
-    const findOne = yield* makeTenantRead(sql, itself, findAll)
-    const find = (appId: AppId) => findOne(appId)
-
-    const list = tenants(sql`SELECT ${columns} FROM tenants ORDER BY app_id`)
-
-    /** How its payments are treated; its status and its grants are read anew each time. */
-    const treatments = yield* unchanged.keep({
-      read: (appIds) => findAll(appIds).pipe(Effect.map(Arr.map(Option.getOrElse(() => defaultTreatment)))),
-      tenantOf: itself,
-      atMost: TREATMENTS_KEPT
-    })
-    const pinned = (appId: AppId) => Effect.map(treatments.get(appId), (tenant) => tenant.pinned)
-    const repeatSales = (appId: AppId) => Effect.map(treatments.get(appId), (tenant) => tenant.repeatSales)
-
-    const senders = yield* unchanged.keep({ read: makeSenders(sql, vault), tenantOf: itself, atMost: TREATMENTS_KEPT })
-
-    return Tenants.of({
-      create,
-      find,
-      list,
-      sender: (appId) => senders.get(appId),
-      setSender: senderChange({ sql, trail, vault, forget: unchanged.forget }),
-      ...changesOf(sql, trail, unchanged.forget),
-      pinned,
-      repeatSales,
-      ...(yield* makeApiKeys({ sql, vault, trail, unchanged }))
-    })
-  })
-)
+    find: (appId) => findOne(appId),
+    list: tenants(sql`SELECT ${columns} FROM tenants ORDER BY app_id`),
+    pinned: (appId) => Effect.map(treatments.get(appId), (tenant) => tenant.pinned),
+    repeatSales: (appId) => Effect.map(treatments.get(appId), (tenant) => tenant.repeatSales)
+  }
+})
 
 const sealedSenders = rowsOf(Schema.Struct({ appId: Schema.String, sealed: Schema.Uint8Array }))
 const SenderText = Schema.fromJsonString(Schema.toCodecJson(Sender))
@@ -101,7 +94,6 @@ const makeSenders = (sql: SqlClient.SqlClient, vault: Vault["Service"]) =>
     })
   })
 
-/** One change and its audit row. */
 const senderChange = ({
   forget,
   sql,
@@ -123,7 +115,6 @@ const senderChange = ({
     (effect) => Effect.ensuring(Effect.orDie(effect), forget)
   )
 
-/** The operators' changes of a tenant. */
 const changesOf = (sql: SqlClient.SqlClient, trail: AuditTrail, forget: Effect.Effect<void>) => {
   /** One change of one tenant and its audit row; the tenant as it then is. */
   const change = Effect.fnUntraced(

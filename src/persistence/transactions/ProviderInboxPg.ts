@@ -1,15 +1,15 @@
-import { Effect, Layer, Option, Schema } from "effect"
+import { Effect, Option, Schema } from "effect"
 import { SqlClient, type Statement } from "effect/sql"
 import { Reported } from "../../domain/CallbackReport.ts"
 import { Mode, Reference } from "../../domain/Ids.ts"
 import { type Instant, iso } from "../../domain/Instant.ts"
+import { layerOf } from "../../runtime/ServiceLayer.ts"
 import type { AuditEntry } from "../../services/ports/AuditLog.ts"
 import {
   type Callback,
   type CallbackFilter,
   CallbackStatus,
   type LeasedCallback,
-  type NextLook,
   ProviderInbox,
   type StoredCallback,
   type Tries
@@ -58,100 +58,97 @@ const EVERYTHING: CallbackFilter = { status: null, provider: null, mode: null, r
  * ProviderInbox on PostgreSQL. It owns provider_inbox. The id stands for provider, mode and digest, which makes a repeated callback one row.
  * Claiming skips rows that are locked and leases the others until a moment; a callback whose node died is claimed again after it.
  */
-export const ProviderInboxPg = Layer.effect(
-  ProviderInbox,
-  Effect.gen(function* () {
-    const sql = yield* SqlClient.SqlClient
-    const trail = auditTrail(sql, (yield* Vault).hash)
-    const processed = yield* makeProcessedCallbacks(sql)
+export const ProviderInboxPg = layerOf(ProviderInbox)(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const trail = auditTrail(sql, (yield* Vault).hash)
+  const processed = yield* makeProcessedCallbacks(sql)
 
-    const store = Effect.fnUntraced(function* (callback: Callback, dueAt: Instant, body?: string) {
+  const search = callbackSearch(sql)
+
+  const change = Effect.fnUntraced(function* (set: Statement.Fragment, audit: AuditEntry) {
+    const [row] = yield* trail.with(
+      listedRows(sql`
+        UPDATE provider_inbox ${set}
+        RETURNING id, provider, mode, received_at, digest, reference, provider_reference, says, status, next_look_at, looks, matched_reference`),
+      audit
+    )
+    return Option.map(Option.fromUndefinedOr(row), rowOf)
+  })
+
+  const body = Effect.fn("ProviderInbox.body")(function* (id: Reference, audit: AuditEntry) {
+    const rows = yield* trail.with(bodies(sql`SELECT body FROM provider_inbox WHERE id = ${id}`), audit)
+    return Option.map(Option.fromUndefinedOr(rows[0]), (row) => row.body)
+  })
+
+  return {
+    markProcessed: processed.add,
+    search,
+    body,
+
+    store: Effect.fnUntraced(function* (callback, dueAt, body?) {
       const { digest, hint, id, mode, provider, receivedAt } = callback
       const rows = yield* storedIds(sql`
-        ${processed.alongWith(id)}
-        INSERT INTO provider_inbox AS i (id, provider, mode, digest, received_at, reference, provider_reference, says, body, status, next_look_at)
-        VALUES (${id}, ${provider}, ${mode}, ${digest}, ${iso(receivedAt)}::timestamptz, ${hint.reference}, ${hint.providerReference},
-          ${hint.says ?? null}, ${body === undefined ? null : storable(body)}, 'due', ${iso(dueAt)}::timestamptz)
-        ON CONFLICT (id) DO UPDATE
-          SET status = 'due', received_at = EXCLUDED.received_at, next_look_at = EXCLUDED.next_look_at, looks = 0, claims = 0, matched_reference = NULL,
-            body = EXCLUDED.body
-          WHERE i.status <> 'due' AND i.received_at <= ${iso(receivedAt - REPEATED_WITHIN_MS)}::timestamptz
-        RETURNING id`)
+      ${processed.alongWith(id)}
+      INSERT INTO provider_inbox AS i (id, provider, mode, digest, received_at, reference, provider_reference, says, body, status, next_look_at)
+      VALUES (${id}, ${provider}, ${mode}, ${digest}, ${iso(receivedAt)}::timestamptz, ${hint.reference}, ${hint.providerReference},
+        ${hint.says ?? null}, ${body === undefined ? null : storable(body)}, 'due', ${iso(dueAt)}::timestamptz)
+      ON CONFLICT (id) DO UPDATE
+        SET status = 'due', received_at = EXCLUDED.received_at, next_look_at = EXCLUDED.next_look_at, looks = 0, claims = 0, matched_reference = NULL,
+          body = EXCLUDED.body
+        WHERE i.status <> 'due' AND i.received_at <= ${iso(receivedAt - REPEATED_WITHIN_MS)}::timestamptz
+      RETURNING id`)
       return rows.length === 1
-    })
+    }),
 
-    const claimDue = Effect.fn("ProviderInbox.claimDue")(function* (now: Instant, limit: number, leaseMs: number) {
+    claimDue: Effect.fn("ProviderInbox.claimDue")(function* (now, limit, leaseMs) {
       const rows = yield* claimedRows(sql`
-        WITH due AS MATERIALIZED (
-          SELECT id FROM provider_inbox WHERE status = 'due' AND next_look_at <= ${iso(now)}::timestamptz
-          ORDER BY next_look_at LIMIT ${limit} FOR UPDATE SKIP LOCKED
-        ),
-        leased AS (
-          UPDATE provider_inbox i SET next_look_at = ${iso(now + leaseMs)}::timestamptz, claims = i.claims + 1 FROM due WHERE i.id = due.id
-          RETURNING i.id, i.provider, i.mode, i.received_at, i.digest, i.reference, i.provider_reference, i.says, i.looks, i.claims
-        )
-        SELECT id, provider, mode, received_at, digest, reference, provider_reference, says, looks, claims FROM leased ORDER BY received_at, id`)
+      WITH due AS MATERIALIZED (
+        SELECT id FROM provider_inbox WHERE status = 'due' AND next_look_at <= ${iso(now)}::timestamptz
+        ORDER BY next_look_at LIMIT ${limit} FOR UPDATE SKIP LOCKED
+      ),
+      leased AS (
+        UPDATE provider_inbox i SET next_look_at = ${iso(now + leaseMs)}::timestamptz, claims = i.claims + 1 FROM due WHERE i.id = due.id
+        RETURNING i.id, i.provider, i.mode, i.received_at, i.digest, i.reference, i.provider_reference, i.says, i.looks, i.claims
+      )
+      SELECT id, provider, mode, received_at, digest, reference, provider_reference, says, looks, claims FROM leased ORDER BY received_at, id`)
       return rows.map(
         ({ claims, looks, ...row }): LeasedCallback => ({ ...callbackOf(row), looks, claims, leasedUntil: now + leaseMs })
       )
-    })
+    }),
 
-    const retryAt = Effect.fn("ProviderInbox.retryAt")(function* (
-      { id, leasedUntil }: LeasedCallback,
-      { at, claims, looks }: NextLook
-    ) {
+    retryAt: Effect.fn("ProviderInbox.retryAt")(function* ({ id, leasedUntil }, { at, claims, looks }) {
       yield* sql`
-        UPDATE provider_inbox SET status = ${at === null ? "parked" : "due"}, next_look_at = ${at === null ? null : iso(at)}::timestamptz,
-          looks = ${looks}, claims = ${claims}
-        WHERE id = ${id} AND status = 'due' AND next_look_at = ${iso(leasedUntil)}::timestamptz`
-    }, Effect.orDie)
+      UPDATE provider_inbox SET status = ${at === null ? "parked" : "due"}, next_look_at = ${at === null ? null : iso(at)}::timestamptz,
+        looks = ${looks}, claims = ${claims}
+      WHERE id = ${id} AND status = 'due' AND next_look_at = ${iso(leasedUntil)}::timestamptz`
+    }, Effect.orDie),
 
-    const search = callbackSearch(sql)
-    const list = Effect.fn("ProviderInbox.list")((status: CallbackStatus | null, limit: number) =>
+    list: Effect.fn("ProviderInbox.list")((status, limit) =>
       Effect.map(search({ ...EVERYTHING, status }, { limit, after: null }), ({ items }) => items)
-    )
+    ),
 
-    const change = Effect.fnUntraced(function* (set: Statement.Fragment, audit: AuditEntry) {
-      const [row] = yield* trail.with(
-        listedRows(sql`
-          UPDATE provider_inbox ${set}
-          RETURNING id, provider, mode, received_at, digest, reference, provider_reference, says, status, next_look_at, looks, matched_reference`),
-        audit
-      )
-      return Option.map(Option.fromUndefinedOr(row), rowOf)
-    })
-
-    const body = Effect.fn("ProviderInbox.body")(function* (id: Reference, audit: AuditEntry) {
-      const rows = yield* trail.with(bodies(sql`SELECT body FROM provider_inbox WHERE id = ${id}`), audit)
-      return Option.map(Option.fromUndefinedOr(rows[0]), (row) => row.body)
-    })
-
-    const replay = Effect.fn("ProviderInbox.replay")((id: Reference, at: Instant, audit: AuditEntry) =>
+    replay: Effect.fn("ProviderInbox.replay")((id, at, audit) =>
       change(
         sql`SET status = 'due', next_look_at = ${iso(at)}::timestamptz, looks = 0, claims = 0, matched_reference = NULL WHERE id = ${id}`,
         audit
       )
-    )
+    ),
 
-    const close = Effect.fn("ProviderInbox.close")((id: Reference, audit: AuditEntry) =>
+    close: Effect.fn("ProviderInbox.close")((id, audit) =>
       change(sql`SET status = 'done', body = NULL WHERE id = ${id} AND status = 'parked'`, audit)
-    )
+    ),
 
-    const parked: ProviderInbox["Service"]["parked"] = Effect.fn("ProviderInbox.parked")(function* (
-      { mode, provider },
-      before,
-      { after, limit }
-    ) {
+    parked: Effect.fn("ProviderInbox.parked")(function* ({ mode, provider }, before, { after, limit }) {
       const rows = yield* listedRows(sql`
-          SELECT id, provider, mode, received_at, digest, reference, provider_reference, says, status, next_look_at, looks, matched_reference
-          FROM provider_inbox WHERE status = 'parked' AND provider = ${provider} AND mode = ${mode} AND received_at < ${iso(before)}::timestamptz
-            ${after === null ? sql`` : sql`AND id > ${after}`}
-          ORDER BY id LIMIT ${limit}`)
+        SELECT id, provider, mode, received_at, digest, reference, provider_reference, says, status, next_look_at, looks, matched_reference
+        FROM provider_inbox WHERE status = 'parked' AND provider = ${provider} AND mode = ${mode} AND received_at < ${iso(before)}::timestamptz
+          ${after === null ? sql`` : sql`AND id > ${after}`}
+        ORDER BY id LIMIT ${limit}`)
       return rows.map(rowOf)
-    })
+    }),
 
-    const closeAll = Effect.fn("ProviderInbox.closeAll")(
-      function* (ids: ReadonlyArray<Reference>, audit: AuditEntry) {
+    closeAll: Effect.fn("ProviderInbox.closeAll")(
+      function* (ids, audit) {
         const rows = yield* storedIds(
           sql`UPDATE provider_inbox SET status = 'done', body = NULL WHERE id = ANY (${ids}::text[]) AND status = 'parked' RETURNING id`
         )
@@ -159,35 +156,20 @@ export const ProviderInboxPg = Layer.effect(
         return rows.length
       },
       (effect) => Effect.orDie(sql.withTransaction(effect))
-    )
+    ),
 
-    const prune = Effect.fn("ProviderInbox.prune")(function* (before: Instant, limit: number) {
+    prune: Effect.fn("ProviderInbox.prune")(function* (before, limit) {
       const [row] = yield* sweptCounts(sql`
-        WITH old AS MATERIALIZED (
-          SELECT id FROM provider_inbox WHERE status = 'done' AND received_at < ${iso(before)}::timestamptz
-          ORDER BY received_at LIMIT ${limit} FOR UPDATE SKIP LOCKED
-        ),
-        removed AS (DELETE FROM provider_inbox i USING old o WHERE i.id = o.id RETURNING i.id)
-        SELECT count(*)::int AS swept FROM removed`)
+      WITH old AS MATERIALIZED (
+        SELECT id FROM provider_inbox WHERE status = 'done' AND received_at < ${iso(before)}::timestamptz
+        ORDER BY received_at LIMIT ${limit} FOR UPDATE SKIP LOCKED
+      ),
+      removed AS (DELETE FROM provider_inbox i USING old o WHERE i.id = o.id RETURNING i.id)
+      SELECT count(*)::int AS swept FROM removed`)
       return row?.swept ?? 0
     })
-
-    return ProviderInbox.of({
-      store,
-      claimDue,
-      markProcessed: processed.add,
-      retryAt,
-      list,
-      search,
-      body,
-      replay,
-      close,
-      parked,
-      closeAll,
-      prune
-    })
-  })
-)
+  }
+})
 
 type Received = Omit<typeof Claimed.Type, keyof Tries>
 

@@ -1,5 +1,5 @@
 import { Exit, Schema, SchemaGetter, SchemaParser } from "effect"
-import { type Exchange } from "../../domain/Exchange.ts"
+import type { Exchange } from "../../domain/Exchange.ts"
 import type { Collection, Payout } from "../../domain/Payment.ts"
 import { Transaction } from "../../domain/Transaction.ts"
 import { storableJson } from "../connection/Columns.ts"
@@ -62,7 +62,6 @@ const constant: ReadonlySet<string> = new Set([
 /** As a step writes a record: with the digest of its history. */
 export const recordTextWith = (record: Transaction, lines: HistoryDigest): string => textWith(record, { lines })
 
-/** As a record is written. */
 export const recordText = (record: Transaction): string => textWith(record, {})
 
 /**

@@ -1,4 +1,4 @@
-import { Effect, Layer, Option, Schema } from "effect"
+import { Effect, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { Actor } from "../../domain/Fact.ts"
 import type { AppId, Mode, Reference } from "../../domain/Ids.ts"
@@ -7,9 +7,10 @@ import { Phase, Posting } from "../../domain/Ledger.ts"
 import { Payment } from "../../domain/Payment.ts"
 import { Transaction } from "../../domain/Transaction.ts"
 import { inTurns } from "../../runtime/InTurns.ts"
+import { layerOf } from "../../runtime/ServiceLayer.ts"
 import { inSpan } from "../../runtime/Tracing.ts"
 import type { AuditEntry } from "../../services/ports/AuditLog.ts"
-import { type CreatedRange, type StoredTransaction, Transactions } from "../../services/ports/Transactions.ts"
+import { type StoredTransaction, Transactions } from "../../services/ports/Transactions.ts"
 import { Vault } from "../../services/ports/Vault.ts"
 import { type AuditTrail, auditTrail } from "../audit/AuditTrail.ts"
 import { EveryTenant } from "../cluster/EveryTenant.ts"
@@ -121,40 +122,48 @@ interface TransactionKey {
  * Transactions on PostgreSQL: the reads of transactions, open_work and transaction_history, which the money statements own and write. Its only
  * writes are the lease of claimDue, which skips rows that are locked, and its end.
  */
-export const TransactionsPg = Layer.effect(
-  Transactions,
-  Effect.gen(function* () {
-    const sql = yield* SqlClient.SqlClient
-    const everyTenant = yield* EveryTenant
-    const ownerOf = yield* makeReferenceOwner
-    const trail = auditTrail(sql, (yield* Vault).hash)
+export const TransactionsPg = layerOf(Transactions)(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const everyTenant = yield* EveryTenant
+  const ownerOf = yield* makeReferenceOwner
+  const trail = auditTrail(sql, (yield* Vault).hash)
 
-    // Each is found by its key, whatever the planner thinks of the table.
-    const findAll = (names: ReadonlyArray<TransactionKey>, of: TenantFilter) =>
-      sql<{ readonly ord: number }>`
+  // Each is found by its key, whatever the planner thinks of the table.
+  const findAll = (names: ReadonlyArray<TransactionKey>, of: TenantFilter) =>
+    sql<{ readonly ord: number }>`
         SELECT a.ord, t.record, t.revision
         FROM json_to_recordset(${JSON.stringify(names.map((name, ord) => ({ ord, ...name })))}::json) AS a(ord int, app_id text, mode text, reference text)
         CROSS JOIN LATERAL (
           SELECT record, revision FROM transactions WHERE app_id = a.app_id AND reference = a.reference AND mode = a.mode ${of("app_id")} LIMIT 1
         ) t`.pipe(
-        Effect.map((rows) => new Map(rows.map((row) => [row.ord, row]))),
-        Effect.map((found) => names.map((_, ord) => Option.fromUndefinedOr(found.get(ord))))
-      )
-    const findOne = yield* makeTenantRead(sql, ({ app_id }: TransactionKey) => app_id, findAll)
-    const find = (appId: AppId, mode: Mode, reference: Reference) =>
+      Effect.map((rows) => new Map(rows.map((row) => [row.ord, row]))),
+      Effect.map((found) => names.map((_, ord) => Option.fromUndefinedOr(found.get(ord))))
+    )
+  const findOne = yield* makeTenantRead(sql, ({ app_id }: TransactionKey) => app_id, findAll)
+
+  const heavy = makeHeavyReads(sql)
+  const claimRows = duePolls(sql, everyTenant)
+
+  return {
+    ...transactionLists(sql, heavy, (rows) => decodeReadable("listed", rows)),
+    ...(yield* operatorSearches(sql, heavy, (rows) => decodeReadable("searched", rows))),
+    ...(yield* refundReads(sql)),
+    ...operatorReads(sql, trail, ownerOf),
+
+    find: (appId, mode, reference) =>
       Effect.flatMap(findOne({ app_id: appId, mode, reference }), (row) => Effect.orDie(firstOf(Option.toArray(row)))).pipe(
         inSpan("Transactions.find")
-      )
+      ),
 
-    const byReference = (reference: Reference) =>
+    byReference: (reference) =>
       Effect.flatMap(ownerOf(reference), ({ of, within }) =>
         within(sql`SELECT record, revision, traceparent FROM transactions WHERE reference = ${reference} ${of("app_id")}`).pipe(
           Effect.flatMap(firstOf),
           Effect.orDie
         )
-      )
+      ),
 
-    const byProviderReference = Effect.fnUntraced(function* (provider: string, mode: Mode, providerReference: string) {
+    byProviderReference: Effect.fnUntraced(function* (provider, mode, providerReference) {
       const { isWhole, rows } = yield* everyTenant.find(
         (of) => sql`SELECT t.reference, t.record, t.revision, t.traceparent
           FROM provider_references p JOIN transactions t ON t.app_id = p.app_id AND t.reference = p.reference
@@ -167,46 +176,40 @@ export const TransactionsPg = Layer.effect(
       const found = yield* decodeReadable("with one reference of the provider", rows)
       if (found.length === 0 && rows.length > 0) return yield* Effect.die(new Error("no record with this reference can be read"))
       return found.toSorted((one, other) => one.transaction.createdAt - other.transaction.createdAt)
-    }, Effect.orDie)
+    }, Effect.orDie),
 
-    const history = Effect.fn("Transactions.history")(function* (reference: Reference) {
+    history: Effect.fn("Transactions.history")(function* (reference) {
       const { of, within } = yield* ownerOf(reference)
       const read = sql`SELECT (extract(epoch FROM h.at) * 1000)::float8 AS at_ms, h.actor, h.fact, h.note, h.status
         FROM transactions t JOIN transaction_history h ON h.app_id = t.app_id AND h.reference = t.reference
         WHERE t.reference = ${reference} ${of("t.app_id")} ORDER BY h.line`
       return (yield* decodeHistory(yield* within(read))).map(({ at_ms, ...line }) => lineOf({ at: Math.round(at_ms), ...line }))
-    }, Effect.orDie)
+    }, Effect.orDie),
 
-    const heavy = makeHeavyReads(sql)
-    const claimRows = duePolls(sql, everyTenant)
-    const claimDue = Effect.fn("Transactions.claimDue")(function* (now: Instant, limit: number, leaseMs: number) {
+    claimDue: Effect.fn("Transactions.claimDue")(function* (now, limit, leaseMs) {
       // A record that cannot be read keeps its lease, so that no worker takes it again before the lease runs out.
       return yield* decodeReadable("due", yield* claimRows(now, limit, leaseMs))
-    }, Effect.orDie)
+    }, Effect.orDie),
 
-    const putBack = Effect.fn("Transactions.putBack")(
-      ({ appId, reference }: Transaction, at: Instant) =>
+    putBack: Effect.fn("Transactions.putBack")(
+      ({ appId, reference }, at) =>
         sql`UPDATE open_work SET lease_until = ${iso(at)}::timestamptz
           WHERE app_id = ${appId} AND reference = ${reference} AND lease_until IS NOT NULL`,
       Effect.asVoid,
       Effect.orDie
-    )
+    ),
 
-    const inReview = Effect.fn("Transactions.inReview")(
-      (limit: number) =>
+    inReview: Effect.fn("Transactions.inReview")(
+      (limit) =>
         sql`SELECT t.reference, t.record, t.revision FROM open_work w JOIN transactions t ON t.app_id = w.app_id AND t.reference = w.reference
           WHERE w.needs_review ORDER BY w.created_at, w.reference LIMIT ${limit}`.pipe(
           Effect.flatMap((rows) => decodeReadable("in review", rows))
         ),
       Effect.orDie
-    )
+    ),
 
     // Slice by slice: the index of ages finds a time, and sorts nothing.
-    const createdBetween = Effect.fn("Transactions.createdBetween")(function* (
-      { from, mode, provider, to }: CreatedRange,
-      after: Transaction | null,
-      limit: number
-    ) {
+    createdBetween: Effect.fn("Transactions.createdBetween")(function* ({ from, mode, provider, to }, after, limit) {
       const first = after?.createdAt ?? from
       const found: Array<Transaction> = []
       for (let start = first; start < to && found.length < limit; start += SLICE_MS) {
@@ -219,23 +222,8 @@ export const TransactionsPg = Layer.effect(
       }
       return found
     }, Effect.orDie)
-
-    return Transactions.of({
-      find,
-      byReference,
-      byProviderReference,
-      history,
-      ...transactionLists(sql, heavy, (rows) => decodeReadable("listed", rows)),
-      ...(yield* operatorSearches(sql, heavy, (rows) => decodeReadable("searched", rows))),
-      createdBetween,
-      claimDue,
-      putBack,
-      inReview,
-      ...(yield* refundReads(sql)),
-      ...operatorReads(sql, trail, ownerOf)
-    })
-  })
-)
+  }
+})
 
 const entries = rowsOf(
   Schema.Struct({

@@ -6,7 +6,6 @@ import type { Vault } from "../../services/ports/Vault.ts"
 /** A keyed hash of a text for a purpose, as the vault computes it. */
 export type KeyedHash = Vault["Service"]["hash"]
 
-/** A row as it is chained. */
 export interface ChainedRow {
   readonly sequence: bigint
   /** Microseconds, as finely as the column keeps it. */

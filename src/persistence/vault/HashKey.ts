@@ -69,11 +69,11 @@ export const opensEveryKey = (sql: SqlClient.SqlClient, master: KeyObject): Effe
 
 const createKey = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, master: KeyObject) {
   const [head] = yield* heads(sql`SELECT sequence, hash, mac FROM audit_head_locked()`)
-  if (head === undefined) return yield* new VaultError({ message: "the head of the audit log is gone: restore the database" })
+  if (head === undefined) return yield* new VaultError("the head of the audit log is gone: restore the database")
   // Another node was first.
   const [kept] = yield* readKey(sql)
   if (kept !== undefined) return yield* openKey(master, kept.sealed)
-  if (head.mac !== null || (yield* hasHashes(sql))) return yield* new VaultError({ message: GONE })
+  if (head.mac !== null || (yield* hasHashes(sql))) return yield* new VaultError(GONE)
   const key = createSecretKey(randomBytes(KEY_BYTES))
   yield* sql`SELECT key_audit_head(${headMac(keyedHashWith(key), head)}, ${HASHES_AND_AUDIT}, ${sealBytes(master, HASHES_AND_AUDIT, key.export())})`
   return key
@@ -93,6 +93,6 @@ const hasHashes = (sql: SqlClient.SqlClient) =>
 
 const openKey = (master: KeyObject, value: Uint8Array) =>
   Option.match(openBytes(master, HASHES_AND_AUDIT, value), {
-    onNone: () => new VaultError({ message: "MASTER_KEY is not the key that this database was sealed with" }),
+    onNone: () => new VaultError("MASTER_KEY is not the key that this database was sealed with"),
     onSome: (bytes) => Effect.succeed(createSecretKey(bytes))
   })

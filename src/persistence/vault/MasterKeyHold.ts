@@ -81,11 +81,10 @@ const make = Effect.fnUntraced(function* (url: Redacted.Redacted, masterKey: Red
   const begun = yield* Deferred.await(first).pipe(
     Effect.timeoutOrElse({
       duration: FIRST_WITHIN,
-      orElse: () => new DatabaseError({ message: `the database gave this node no session within ${FIRST_WITHIN}` })
+      orElse: () => new DatabaseError(`the database gave this node no session within ${FIRST_WITHIN}`)
     })
   )
-  if (begun === "changing")
-    return yield* new DatabaseError({ message: `${CHANGING}: start again when \`gateway secrets rotate\` has ended` })
+  if (begun === "changing") return yield* new DatabaseError(`${CHANGING}: start again when \`gateway secrets rotate\` has ended`)
 
   const ownKey = Effect.map(opensEveryKey(pool, master), (opens) =>
     opens ? null : "MASTER_KEY opens nothing in this database: it was changed, and this node has another one"

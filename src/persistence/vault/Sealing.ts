@@ -1,8 +1,9 @@
 import { createCipheriv, createDecipheriv, createSecretKey, type KeyObject, randomBytes } from "node:crypto"
-import { Effect, Option, Redacted, Schema } from "effect"
+import { Effect, Option, Redacted } from "effect"
+import { MessageError } from "../../runtime/MessageError.ts"
 
 /** One line for the person who starts the gateway: the master key is not this database's. */
-export class VaultError extends Schema.TaggedError<VaultError>()("VaultError", { message: Schema.String }) {}
+export class VaultError extends MessageError("VaultError") {}
 
 const CIPHER = "aes-256-gcm"
 export const KEY_BYTES = 32
@@ -16,7 +17,7 @@ const HEAD_BYTES = 1 + NONCE_BYTES + TAG_BYTES
 /** 32 bytes in base64. */
 export const parseMasterKey = Effect.fnUntraced(function* (masterKey: Redacted.Redacted) {
   const bytes = Buffer.from(Redacted.value(masterKey), "base64")
-  if (bytes.length !== KEY_BYTES) return yield* new VaultError({ message: `MASTER_KEY must be ${KEY_BYTES} bytes in base64` })
+  if (bytes.length !== KEY_BYTES) return yield* new VaultError(`MASTER_KEY must be ${KEY_BYTES} bytes in base64`)
   return createSecretKey(bytes)
 })
 

@@ -1,6 +1,7 @@
 import { Effect, Schema } from "effect"
 import type { SqlClient } from "effect/sql"
 import { iso } from "../../domain/Instant.ts"
+import type { PageAfter } from "../../services/ports/Page.ts"
 import type { DeliveryCursor, EventFilter, WebhookDeliveries } from "../../services/ports/WebhookDeliveries.ts"
 import { makeHeavyReads } from "../connection/HeavyReads.ts"
 import { Moment, rowsOf } from "../connection/Rows.ts"
@@ -13,10 +14,6 @@ const events = rowsOf(Schema.Struct({ at: Moment, id: Schema.String, body: Schem
 const places = rowsOf(Schema.Struct({ at: Moment, id: Schema.String }))
 
 type Owner = Parameters<WebhookDeliveries["Service"]["events"]>[0]
-interface Page {
-  readonly limit: number
-  readonly after: DeliveryCursor | null
-}
 
 /**
  * A tenant's list of events. The index `events_of_tenant` carries the walk. No index has what an event tells of: an event is as old as the
@@ -38,7 +35,7 @@ export const eventList = (sql: SqlClient.SqlClient): WebhookDeliveries["Service"
           AND e.created_at = ANY (ARRAY(SELECT j.at FROM journal j WHERE j.app_id = ${appId} AND j.reference = ${reference}))`
     }`
 
-  const pageOf = Effect.fnUntraced(function* (owner: Owner, filter: EventFilter, { after, limit }: Page) {
+  const pageOf = Effect.fnUntraced(function* (owner: Owner, filter: EventFilter, { after, limit }: PageAfter<DeliveryCursor>) {
     const walked = sql`FROM events e WHERE ${inTime(owner, filter, after)} ORDER BY e.created_at, e.id`
     const atMost = filter.type === null ? limit + 1 : EVENTS_A_PAGE
     const found = yield* events(sql`

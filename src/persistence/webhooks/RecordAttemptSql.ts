@@ -3,7 +3,6 @@ import type { AttemptOutcome, FinishedAttempt } from "../../services/ports/Webho
 import { type Column, columnsOf } from "../connection/Columns.ts"
 import { ofNamedEndpoints } from "../connection/EndpointTables.ts"
 
-/** An attempt and what follows from it for its delivery. */
 export interface AttemptStep {
   readonly attempt: FinishedAttempt
   readonly verdict: AttemptOutcome

@@ -1,18 +1,13 @@
-import { Effect, Layer, Option, Schema } from "effect"
+import { Effect, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { type Delivery, type DeliveryAttempt, DeliveryStatus } from "../../domain/Delivery.ts"
-import { EventType, type OutboxEvent } from "../../domain/Event.ts"
+import { EventType } from "../../domain/Event.ts"
 import { AppId, Mode, Reference } from "../../domain/Ids.ts"
-import { type Instant, iso } from "../../domain/Instant.ts"
-import type { Transaction } from "../../domain/Transaction.ts"
+import { iso } from "../../domain/Instant.ts"
 import { DEFAULT_ENDPOINT, EndpointName, queueOf } from "../../domain/WebhookEndpoint.ts"
+import { layerOf } from "../../runtime/ServiceLayer.ts"
 import { Vault } from "../../services/ports/Vault.ts"
-import {
-  type DeliveryCursor,
-  type DeliveryQuery,
-  type Redelivery,
-  WebhookDeliveries
-} from "../../services/ports/WebhookDeliveries.ts"
+import { type DeliveryCursor, WebhookDeliveries } from "../../services/ports/WebhookDeliveries.ts"
 import { auditTrail } from "../audit/AuditTrail.ts"
 import { EveryTenant } from "../cluster/EveryTenant.ts"
 import { NOT_WHOLE } from "../cluster/ReferenceOwner.ts"
@@ -62,53 +57,58 @@ const owners = rowsOf(Schema.Struct({ appId: AppId, mode: Mode, name: EndpointNa
  * WebhookDeliveries on PostgreSQL: deliveries, delivery_attempts and events as tenants and operators see them. It shares these tables with
  * the money statements, which write events, and WebhookOutboxPg, which claims what is due and records attempts. Purging locks a delivery before it decides.
  */
-export const WebhookDeliveriesPg = Layer.effect(
-  WebhookDeliveries,
-  Effect.gen(function* () {
-    const sql = yield* SqlClient.SqlClient
-    const everyTenant = yield* EveryTenant
-    const { isDistributed } = yield* Distribution
-    const trail = auditTrail(sql, (yield* Vault).hash)
+export const WebhookDeliveriesPg = layerOf(WebhookDeliveries)(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const everyTenant = yield* EveryTenant
+  const { isDistributed } = yield* Distribution
+  const trail = auditTrail(sql, (yield* Vault).hash)
 
-    /**
-     * The first of these deliveries, as many as the excerpts of their attempts leave room for; one at least, whose earlier excerpts are left
-     * empty where even they find no room.
-     */
-    const withAttempts = Effect.fnUntraced(function* (rows: ReadonlyArray<Omit<Delivery, "attempts">>) {
-      const [first] = rows
-      if (first === undefined) return []
-      const attempts = yield* attemptRows(sql`
-        WITH raw AS (
-          SELECT a.*, d.place,
-            sum(octet_length(a.excerpt)) OVER (ORDER BY d.place, a.line DESC ROWS UNBOUNDED PRECEDING) <= ${EXCERPT_BYTES_SHOWN} AS fits
-          FROM unnest(${rows.map(({ id }) => id)}::text[]) WITH ORDINALITY AS d(id, place)
-          CROSS JOIN LATERAL (
-            SELECT * FROM delivery_attempts t WHERE t.app_id = ${first.appId} AND t.delivery_id = d.id ORDER BY t.line DESC LIMIT ${ATTEMPTS_SHOWN}
-          ) a
-        ),
-        -- Only what fits as it is is worth encoding.
-        encoded AS (SELECT *, CASE WHEN fits THEN octet_length(to_json(excerpt)::text) ELSE ${EXCERPT_BYTES_SHOWN} + 1 END AS bytes FROM raw)
-        SELECT delivery_id AS "deliveryId", at, duration_ms AS "durationMs", status,
-          CASE WHEN place = 1 AND sum(bytes) OVER (ORDER BY place, line DESC ROWS UNBOUNDED PRECEDING) <= ${EXCERPT_BYTES_SHOWN} THEN excerpt
-            WHEN sum(bytes) OVER (ORDER BY place) <= ${EXCERPT_BYTES_SHOWN} THEN excerpt END AS excerpt
-        FROM encoded ORDER BY delivery_id, line`)
-      const cut = new Set(
-        attempts.flatMap(({ deliveryId, excerpt }) => (excerpt === null && deliveryId !== first.id ? [deliveryId] : []))
-      )
-      const end = rows.findIndex(({ id }) => cut.has(id))
-      return rows.slice(0, end < 0 ? rows.length : end).map(
-        (row): Delivery => ({
-          ...row,
-          attempts: attempts.filter(({ deliveryId }) => deliveryId === row.id).map(attemptOf)
-        })
-      )
-    })
+  /**
+   * The first of these deliveries, as many as the excerpts of their attempts leave room for; one at least, whose earlier excerpts are left
+   * empty where even they find no room.
+   */
+  const withAttempts = Effect.fnUntraced(function* (rows: ReadonlyArray<Omit<Delivery, "attempts">>) {
+    const [first] = rows
+    if (first === undefined) return []
+    const attempts = yield* attemptRows(sql`
+      WITH raw AS (
+        SELECT a.*, d.place,
+          sum(octet_length(a.excerpt)) OVER (ORDER BY d.place, a.line DESC ROWS UNBOUNDED PRECEDING) <= ${EXCERPT_BYTES_SHOWN} AS fits
+        FROM unnest(${rows.map(({ id }) => id)}::text[]) WITH ORDINALITY AS d(id, place)
+        CROSS JOIN LATERAL (
+          SELECT * FROM delivery_attempts t WHERE t.app_id = ${first.appId} AND t.delivery_id = d.id ORDER BY t.line DESC LIMIT ${ATTEMPTS_SHOWN}
+        ) a
+      ),
+      -- Only what fits as it is is worth encoding.
+      encoded AS (SELECT *, CASE WHEN fits THEN octet_length(to_json(excerpt)::text) ELSE ${EXCERPT_BYTES_SHOWN} + 1 END AS bytes FROM raw)
+      SELECT delivery_id AS "deliveryId", at, duration_ms AS "durationMs", status,
+        CASE WHEN place = 1 AND sum(bytes) OVER (ORDER BY place, line DESC ROWS UNBOUNDED PRECEDING) <= ${EXCERPT_BYTES_SHOWN} THEN excerpt
+          WHEN sum(bytes) OVER (ORDER BY place) <= ${EXCERPT_BYTES_SHOWN} THEN excerpt END AS excerpt
+      FROM encoded ORDER BY delivery_id, line`)
+    const cut = new Set(
+      attempts.flatMap(({ deliveryId, excerpt }) => (excerpt === null && deliveryId !== first.id ? [deliveryId] : []))
+    )
+    const end = rows.findIndex(({ id }) => cut.has(id))
+    return rows.slice(0, end < 0 ? rows.length : end).map(
+      (row): Delivery => ({
+        ...row,
+        attempts: attempts.filter(({ deliveryId }) => deliveryId === row.id).map(attemptOf)
+      })
+    )
+  })
 
-    const columns =
-      sql.literal(`d.id, d.app_id AS "appId", d.mode, d.endpoint, d.event_id AS "eventId", ${typeSql("v")} AS "eventType", v.reference, d.status,
+  const columns =
+    sql.literal(`d.id, d.app_id AS "appId", d.mode, d.endpoint, d.event_id AS "eventId", ${typeSql("v")} AS "eventType", v.reference, d.status,
       d.next_attempt_at AS "nextAttemptAt", d.created_at AS "createdAt", d.completed_at AS "completedAt"`)
 
-    const list = Effect.fn("WebhookDeliveries.list")(function* (query: DeliveryQuery) {
+  const { purge, recover } = eventSteps({ sql, trail, everyTenant, isDistributed })
+
+  return {
+    events: eventList(sql),
+    recover,
+    purge,
+
+    list: Effect.fn("WebhookDeliveries.list")(function* (query) {
       const { after, appId, endpoint, limit, mode, status } = query
       const older =
         after === null ? sql.literal("true") : sql`(d.created_at, d.id) < (${iso(after.at)}::timestamptz, ${after.id})`
@@ -136,58 +136,54 @@ export const WebhookDeliveriesPg = Layer.effect(
         ? sql`(SELECT * FROM (${of(any, ({ columns }) => columns)}) d ${ordered} LIMIT ${DELIVERIES_A_PAGE}) d`
         : sql`(${of(status === null ? any : ({ only }) => only[status], ({ columns }) => columns)}) d`
       const rows = yield* heads(sql`
-        SELECT ${columns} FROM ${from} JOIN events v ON v.app_id = ${appId} AND v.id = d.event_id
-        WHERE ${isWalked ? sql.literal("d.status = 'delivered'") : sql.literal("true")} ${ordered} LIMIT ${limit + 1}`)
+      SELECT ${columns} FROM ${from} JOIN events v ON v.app_id = ${appId} AND v.id = d.event_id
+      WHERE ${isWalked ? sql.literal("d.status = 'delivered'") : sql.literal("true")} ${ordered} LIMIT ${limit + 1}`)
       const items = (yield* withAttempts(rows)).slice(0, limit)
       const end = items.map(({ createdAt, id }) => ({ at: createdAt, id })).at(-1) ?? null
       if (rows.length > items.length) return { items, next: end }
       if (!isWalked) return { items, next: null }
       const [seen = null] = yield* seenPlaces(sql`
-        SELECT d.created_at AS at, d.id FROM (${of(any, () => "d.created_at, d.id")}) d ${ordered} OFFSET ${DELIVERIES_A_PAGE - 1} LIMIT 1`)
+      SELECT d.created_at AS at, d.id FROM (${of(any, () => "d.created_at, d.id")}) d ${ordered} OFFSET ${DELIVERIES_A_PAGE - 1} LIMIT 1`)
       return { items, next: seen === null || end === null ? seen : laterPlace(seen, end) }
-    })
+    }),
 
-    const find = Effect.fn("WebhookDeliveries.find")(function* (appId: AppId, mode: Mode, id: Reference) {
+    find: Effect.fn("WebhookDeliveries.find")(function* (appId, mode, id) {
       const one = ({ columns, table }: DeliveryPlace) =>
         sql`SELECT ${sql.literal(columns)} FROM ${sql.literal(table)} d WHERE d.app_id = ${appId} AND d.id = ${id} AND d.mode = ${mode}`
       const rows = yield* heads(sql`
-        SELECT ${columns} FROM (${one(DEFAULT_DELIVERIES)} UNION ALL ${one(NAMED_DELIVERIES)}) d
-        JOIN events v ON v.app_id = ${appId} AND v.id = d.event_id`)
+      SELECT ${columns} FROM (${one(DEFAULT_DELIVERIES)} UNION ALL ${one(NAMED_DELIVERIES)}) d
+      JOIN events v ON v.app_id = ${appId} AND v.id = d.event_id`)
       return Option.fromUndefinedOr((yield* withAttempts(rows))[0])
-    })
+    }),
 
-    const ofTransaction = Effect.fn("WebhookDeliveries.ofTransaction")(function* (
-      { appId, mode, reference }: Pick<Transaction, "appId" | "mode" | "reference">,
-      steps: ReadonlyArray<Instant>,
-      limit: number
-    ) {
+    ofTransaction: Effect.fn("WebhookDeliveries.ofTransaction")(function* ({ appId, mode, reference }, steps, limit) {
       const rows = yield* heads(sql`
-        SELECT ${columns} FROM events v CROSS JOIN LATERAL (
-          SELECT ${sql.literal(DEFAULT_DELIVERIES.columns)} FROM deliveries d WHERE d.app_id = v.app_id AND d.id = v.id
-          UNION ALL SELECT ${sql.literal(DEFAULT_DELIVERIES.columns)} FROM deliveries d WHERE d.app_id = v.app_id AND d.event_id = v.id AND d.id <> d.event_id
-          UNION ALL SELECT ${sql.literal(NAMED_DELIVERIES.columns)} FROM named_deliveries d WHERE d.app_id = v.app_id AND d.event_id = v.id
-        ) d
-        WHERE v.app_id = ${appId} AND v.mode = ${mode} AND v.reference = ${reference}
-          AND v.created_at = ANY (${steps.map(iso)}::timestamptz[])
-        ORDER BY d.created_at, d.id LIMIT ${limit}`)
+      SELECT ${columns} FROM events v CROSS JOIN LATERAL (
+        SELECT ${sql.literal(DEFAULT_DELIVERIES.columns)} FROM deliveries d WHERE d.app_id = v.app_id AND d.id = v.id
+        UNION ALL SELECT ${sql.literal(DEFAULT_DELIVERIES.columns)} FROM deliveries d WHERE d.app_id = v.app_id AND d.event_id = v.id AND d.id <> d.event_id
+        UNION ALL SELECT ${sql.literal(NAMED_DELIVERIES.columns)} FROM named_deliveries d WHERE d.app_id = v.app_id AND d.event_id = v.id
+      ) d
+      WHERE v.app_id = ${appId} AND v.mode = ${mode} AND v.reference = ${reference}
+        AND v.created_at = ANY (${steps.map(iso)}::timestamptz[])
+      ORDER BY d.created_at, d.id LIMIT ${limit}`)
       return yield* withAttempts(rows)
-    })
+    }),
 
-    const owner = Effect.fn("WebhookDeliveries.owner")(function* (id: Reference) {
+    owner: Effect.fn("WebhookDeliveries.owner")(function* (id) {
       const { isWhole, rows } = yield* everyTenant.read((of) =>
         owners(sql`
-          SELECT d.app_id AS "appId", d.mode, ${sql.literal(`'${DEFAULT_ENDPOINT}'`)} AS name FROM tenants t JOIN deliveries d ON d.app_id = t.app_id AND d.id = ${id}
-          WHERE true ${of("t.app_id")} ${of("d.app_id")}
-          UNION ALL
-          SELECT d.app_id AS "appId", d.mode, d.endpoint AS name FROM tenants t JOIN named_deliveries d ON d.app_id = t.app_id AND d.id = ${id}
-          WHERE true ${of("t.app_id")} ${of("d.app_id")}`)
+        SELECT d.app_id AS "appId", d.mode, ${sql.literal(`'${DEFAULT_ENDPOINT}'`)} AS name FROM tenants t JOIN deliveries d ON d.app_id = t.app_id AND d.id = ${id}
+        WHERE true ${of("t.app_id")} ${of("d.app_id")}
+        UNION ALL
+        SELECT d.app_id AS "appId", d.mode, d.endpoint AS name FROM tenants t JOIN named_deliveries d ON d.app_id = t.app_id AND d.id = ${id}
+        WHERE true ${of("t.app_id")} ${of("d.app_id")}`)
       )
       if (rows.length === 0 && !isWhole)
         return yield* Effect.die(new Error(`${NOT_WHOLE}: whether there is a delivery ${id} cannot be said now`))
       return Option.fromUndefinedOr(rows[0])
-    }, Effect.orDie)
+    }, Effect.orDie),
 
-    const redeliver = Effect.fn("WebhookDeliveries.redeliver")(function* (redelivery: Redelivery) {
+    redeliver: Effect.fn("WebhookDeliveries.redeliver")(function* (redelivery) {
       const { appId, at, change, endpoint, id, mode } = redelivery
       const { deliveries, due, key, queue } = endpointTables(sql, mode, endpoint)
       const own = sql`app_id = ${appId} AND id = ${id} AND ${key} = ${queue}`
@@ -195,48 +191,44 @@ export const WebhookDeliveriesPg = Layer.effect(
         // Locked before the statement that writes, so that what it reads beside the row is as new as the row.
         yield* sql`SELECT 1 FROM ${deliveries} WHERE ${own} FOR UPDATE`
         const rows = yield* sql<{ readonly id: string; readonly before: string }>`
-          WITH was AS MATERIALIZED (
-            SELECT d.* FROM ${deliveries} d WHERE ${own}
-              -- Whatever makes a delivery due reads its event, so that no month of events goes meanwhile.
-              AND EXISTS (SELECT 1 FROM events v WHERE v.app_id = d.app_id AND v.id = d.event_id)
-          ),
-          due AS (
-            UPDATE ${deliveries} d SET status = 'due', attempts = CASE WHEN d.status = 'due' THEN d.attempts ELSE 0 END,
-              next_attempt_at = least(d.next_attempt_at, ${iso(at)}::timestamptz), completed_at = NULL
-            FROM was w WHERE d.app_id = ${appId} AND d.id = w.id AND d.created_at = w.created_at
-            RETURNING d.next_attempt_at, d.id
-          ),
-          sooner AS (
-            UPDATE ${due} q SET next_attempt_at = due.next_attempt_at FROM was w JOIN due ON due.id = w.id
-            WHERE q.app_id = ${appId} AND q.${key} = w.${key} AND q.next_attempt_at = w.next_attempt_at AND q.id = w.id
-          )
-          SELECT due.id, w.status AS before FROM due JOIN was w ON w.id = due.id`
+        WITH was AS MATERIALIZED (
+          SELECT d.* FROM ${deliveries} d WHERE ${own}
+            -- Whatever makes a delivery due reads its event, so that no month of events goes meanwhile.
+            AND EXISTS (SELECT 1 FROM events v WHERE v.app_id = d.app_id AND v.id = d.event_id)
+        ),
+        due AS (
+          UPDATE ${deliveries} d SET status = 'due', attempts = CASE WHEN d.status = 'due' THEN d.attempts ELSE 0 END,
+            next_attempt_at = least(d.next_attempt_at, ${iso(at)}::timestamptz), completed_at = NULL
+          FROM was w WHERE d.app_id = ${appId} AND d.id = w.id AND d.created_at = w.created_at
+          RETURNING d.next_attempt_at, d.id
+        ),
+        sooner AS (
+          UPDATE ${due} q SET next_attempt_at = due.next_attempt_at FROM was w JOIN due ON due.id = w.id
+          WHERE q.app_id = ${appId} AND q.${key} = w.${key} AND q.next_attempt_at = w.next_attempt_at AND q.id = w.id
+        )
+        SELECT due.id, w.status AS before FROM due JOIN was w ON w.id = due.id`
         if (rows.some(({ before }) => before !== "due"))
           yield* sql`
-            INSERT INTO ${due} (app_id, ${key}, next_attempt_at, id, created_at)
-            SELECT app_id, ${key}, next_attempt_at, id, created_at FROM ${deliveries} WHERE app_id = ${appId} AND id = ${id} AND status = 'due'`
+          INSERT INTO ${due} (app_id, ${key}, next_attempt_at, id, created_at)
+          SELECT app_id, ${key}, next_attempt_at, id, created_at FROM ${deliveries} WHERE app_id = ${appId} AND id = ${id} AND status = 'due'`
         return rows
       })
       const rows = yield* trail.with(again, change)
       return rows.length === 1
-    })
+    }),
 
-    const deliver = Effect.fn("WebhookDeliveries.deliver")(
-      function* (event: OutboxEvent, endpoint: EndpointName) {
+    deliver: Effect.fn("WebhookDeliveries.deliver")(
+      function* (event, endpoint) {
         const { appId, at, body, id, mode, reference, type } = event
         yield* sql`INSERT INTO events (app_id, id, mode, type, reference, body, created_at)
-          VALUES (${appId}, ${id}, ${mode}, ${type}, ${reference}, ${body}, ${iso(at)}::timestamptz)`
+        VALUES (${appId}, ${id}, ${mode}, ${type}, ${reference}, ${body}, ${iso(at)}::timestamptz)`
         return yield* addDelivery(sql, event, endpoint)
       },
       (effect) => sql.withTransaction(effect),
       Effect.orDie
     )
-
-    const { purge, recover } = eventSteps({ sql, trail, everyTenant, isDistributed })
-
-    return WebhookDeliveries.of({ list, events: eventList(sql), find, ofTransaction, owner, redeliver, deliver, recover, purge })
-  })
-)
+  }
+})
 
 interface DeliveryPlace {
   readonly table: "deliveries" | "named_deliveries"

@@ -1,16 +1,10 @@
-import { Array as Arr, Effect, Exit, Layer, Schema } from "effect"
+import { Array as Arr, Effect, Exit, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { AppId, Mode, Reference } from "../../domain/Ids.ts"
-import type { Instant } from "../../domain/Instant.ts"
 import { EndpointName, queueOf } from "../../domain/WebhookEndpoint.ts"
+import { layerOf } from "../../runtime/ServiceLayer.ts"
 import { Vault } from "../../services/ports/Vault.ts"
-import {
-  type AttemptOutcome,
-  type DueDelivery,
-  type FinishedAttempt,
-  type SigningEndpoint,
-  WebhookOutbox
-} from "../../services/ports/WebhookOutbox.ts"
+import { type DueDelivery, type SigningEndpoint, WebhookOutbox } from "../../services/ports/WebhookOutbox.ts"
 import { EveryTenant } from "../cluster/EveryTenant.ts"
 import { Distribution } from "../connection/Distribution.ts"
 import { Moment, rowsOf } from "../connection/Rows.ts"
@@ -63,20 +57,33 @@ const SECRETS_CACHED = 1_000
  * WebhookOutbox on PostgreSQL: it claims deliveries and records their attempts. An advisory lock lets one node claim at a time, so that the bound of each
  * endpoint is counted over all nodes; a lease makes a delivery one node's. It owns due_deliveries, webhook_flights and their twins. An attempt changes a delivery only if no other attempt has since.
  */
-export const WebhookOutboxPg = Layer.effect(
-  WebhookOutbox,
-  Effect.gen(function* () {
-    const sql = yield* SqlClient.SqlClient
-    const everyTenant = yield* EveryTenant
-    const open = cachedSecrets(yield* Vault)
+export const WebhookOutboxPg = layerOf(WebhookOutbox)(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const everyTenant = yield* EveryTenant
+  const open = cachedSecrets(yield* Vault)
 
-    const claimRows = deliveryClaims(sql)
-    const claimDue = Effect.fn("WebhookOutbox.claimDue")(function* (
-      now: Instant,
-      limit: number,
-      perEndpoint: number,
-      leaseMs: number
-    ) {
+  const claimRows = deliveryClaims(sql)
+
+  const record = attemptWriter(sql, yield* Distribution)
+  const recorder = makeBatcher({
+    statement: (steps: ReadonlyArray<AttemptStep>) => {
+      const turns = withoutRepeats(steps)
+      const written = Effect.forEach(turns, record, { discard: true })
+      return Effect.as(turns.length === 1 ? written : sql.withTransaction(written), steps)
+    },
+    // This attempt was recorded already, or the next claimant has recorded its own: nothing is left to do.
+    recover: (_step, result) => Effect.succeed(result),
+    laneOf: ({ attempt }) => purposeOf(attempt.delivery.endpoint),
+    // On Citus an attempt of one tenant's does not wait for another's server.
+    ...everyTenant.lanesOf(({ attempt }: AttemptStep) => attempt.delivery.endpoint.appId),
+    // A held delivery is one of many of its endpoint: the others' attempts are written without it.
+    isLockTimeout: () => false
+  })
+  // No batch has both kinds: the first would hold the flights of its endpoints, for which every claim waits, while the second waits for a delivery.
+  const [ofDefault, ofNamed] = [yield* recorder, yield* recorder]
+
+  return {
+    claimDue: Effect.fn("WebhookOutbox.claimDue")(function* (now, limit, perEndpoint, leaseMs) {
       const deliveries: Array<DueDelivery> = []
       const rows = yield* everyTenant.claim(limit, claimRows({ now, perEndpoint, leaseMs }))
       for (const row of yield* decodeClaimed(rows)) {
@@ -89,33 +96,14 @@ export const WebhookOutboxPg = Layer.effect(
           deliveries.push({ id, endpoint: endpoint.value, eventId, eventType, body, attempts, createdAt, reference, traceparent })
       }
       return deliveries
-    }, Effect.orDie)
+    }, Effect.orDie),
 
-    const record = attemptWriter(sql, yield* Distribution)
-    const recorder = makeBatcher({
-      statement: (steps: ReadonlyArray<AttemptStep>) => {
-        const turns = withoutRepeats(steps)
-        const written = Effect.forEach(turns, record, { discard: true })
-        return Effect.as(turns.length === 1 ? written : sql.withTransaction(written), steps)
-      },
-      // This attempt was recorded already, or the next claimant has recorded its own: nothing is left to do.
-      recover: (_step, result) => Effect.succeed(result),
-      laneOf: ({ attempt }) => purposeOf(attempt.delivery.endpoint),
-      // On Citus an attempt of one tenant's does not wait for another's server.
-      ...everyTenant.lanesOf(({ attempt }: AttemptStep) => attempt.delivery.endpoint.appId),
-      // A held delivery is one of many of its endpoint: the others' attempts are written without it.
-      isLockTimeout: () => false
-    })
-    // No batch has both kinds: the first would hold the flights of its endpoints, for which every claim waits, while the second waits for a delivery.
-    const [ofDefault, ofNamed] = [yield* recorder, yield* recorder]
-    const recordAttempt = (attempt: FinishedAttempt, verdict: AttemptOutcome) => {
+    recordAttempt: (attempt, verdict) => {
       const step = { attempt, verdict }
       return Effect.asVoid(isNamed(step) ? ofNamed(step) : ofDefault(step))
     }
-
-    return WebhookOutbox.of({ claimDue, recordAttempt })
-  })
-)
+  }
+})
 
 const UNREADABLE = "the secret of a webhook endpoint does not open, and its events wait: let the tenant rotate it"
 

@@ -1,4 +1,4 @@
-import { Context, Effect, Layer, Option } from "effect"
+import { Context, Effect, Option } from "effect"
 import { type Corridor, type CorridorKey, networkOf } from "../../domain/Corridor.ts"
 import type { Currency } from "../../domain/Currency.ts"
 import {
@@ -6,12 +6,13 @@ import {
   AmountBelowMinimum,
   CapabilityNotAllowed,
   CorridorUnsupported,
-  TenantFrozen,
-  ValidationFailed
+  invalid,
+  TenantFrozen
 } from "../../domain/errors/Terminal.ts"
 import type { MinorUnits } from "../../domain/Money.ts"
 import type { Caller, Capability } from "../../domain/Tenant.ts"
 import { beginCandidates } from "../../runtime/RouteTrail.ts"
+import { layerOf } from "../../runtime/ServiceLayer.ts"
 import { Corridors } from "../ports/Corridors.ts"
 import type { FreshClaim } from "../ports/Idempotency.ts"
 import { Policy } from "../ports/Policy.ts"
@@ -40,51 +41,41 @@ export class Admission extends Context.Service<
     ) => Effect.Effect<void, AmountAboveMaximum>
   }
 >()("gateway/services/Admission") {
-  static readonly layer = Layer.effect(
-    Admission,
-    Effect.gen(function* () {
-      const tenants = yield* Tenants
-      const corridors = yield* Corridors
-      const policy = yield* Policy
+  static readonly layer = layerOf(Admission)(function* () {
+    const tenants = yield* Tenants
+    const corridors = yield* Corridors
+    const policy = yield* Policy
 
-      const tenantWith = Effect.fnUntraced(function* (caller: Caller, capability: Capability, arrived?: FreshClaim["tenant"]) {
-        const tenant = arrived ?? Option.getOrNull(yield* tenants.find(caller.appId))
-        if (caller.role === "admin" || tenant === null || !tenant.capabilities.includes(capability)) {
-          return yield* new CapabilityNotAllowed({ capability })
-        }
-        return tenant
-      })
+    const tenantWith = Effect.fnUntraced(function* (caller: Caller, capability: Capability, arrived?: FreshClaim["tenant"]) {
+      const tenant = arrived ?? Option.getOrNull(yield* tenants.find(caller.appId))
+      if (caller.role === "admin" || tenant === null || !tenant.capabilities.includes(capability)) {
+        return yield* new CapabilityNotAllowed({ capability })
+      }
+      return tenant
+    })
 
-      const requireMoneyCapability = Effect.fnUntraced(function* (
-        caller: Caller,
-        capability: Capability,
-        arrived?: FreshClaim["tenant"]
-      ) {
+    return {
+      requireCapability: (caller, capability) => Effect.asVoid(tenantWith(caller, capability)),
+
+      requireMoneyCapability: Effect.fnUntraced(function* (caller, capability, arrived?) {
         const tenant = yield* tenantWith(caller, capability, arrived)
         if (tenant.status === "frozen") return yield* new TenantFrozen({})
-      })
+      }),
 
-      const corridor = Effect.fnUntraced(function* (key: CorridorKey) {
+      corridor: Effect.fnUntraced(function* (key) {
         const row = yield* corridors.find(key)
         if (Option.isSome(row) && row.value.active) return row.value
         if (Option.isSome(row)) yield* beginCandidates(row.value.providers, "corridor_off")
         return yield* new CorridorUnsupported(key)
-      })
+      }),
 
-      const requireUnderTestCeiling = Effect.fnUntraced(function* (caller: Caller, amount: MinorUnits, currency: Currency) {
+      requireUnderTestCeiling: Effect.fnUntraced(function* (caller, amount, currency) {
         const ceiling = policy.testCeilings[currency]
         if (caller.mode === "test" && amount > ceiling)
           return yield* new AmountAboveMaximum({ maximum_minor: ceiling, scope: "test_mode" })
       })
-
-      return Admission.of({
-        requireCapability: (caller, capability) => Effect.asVoid(tenantWith(caller, capability)),
-        requireMoneyCapability,
-        corridor,
-        requireUnderTestCeiling
-      })
-    })
-  )
+    }
+  })
 }
 
 /** 422: the corridor's own limits, on the amount that is sent. */
@@ -100,15 +91,12 @@ export const requireWithinCorridorBounds = Effect.fnUntraced(function* (corridor
 /** 422: the network's own code; the corridor lists the networks that it reaches. */
 export const requireNetwork = Effect.fnUntraced(function* (corridor: Corridor, country: string, network: string, path: string) {
   const code = networkOf(corridor, country, network)
-  if (code === undefined)
-    return yield* new ValidationFailed({ issues: [{ path, message: `must be one of ${corridor.networks.join(", ")}` }] })
+  if (code === undefined) return yield* invalid(path, `must be one of ${corridor.networks.join(", ")}`)
   return code
 })
 
 /** 422: a payer who finishes on a page of the provider has to be sent somewhere afterwards, where the row says so. */
 export const requireRedirectUrl = Effect.fnUntraced(function* (corridor: Corridor, redirectUrl: string | null) {
   if (corridor.requiresRedirectUrl && redirectUrl === null)
-    return yield* new ValidationFailed({
-      issues: [{ path: "redirect_url", message: "is required here: where the payer goes on afterwards" }]
-    })
+    return yield* invalid("redirect_url", "is required here: where the payer goes on afterwards")
 })

@@ -1,5 +1,5 @@
 import { timingSafeEqual } from "node:crypto"
-import { Clock, Context, Effect, Exit, Layer, Metric, Option, Redacted, Result, Schema, Semaphore } from "effect"
+import { Clock, Context, Effect, Exit, Metric, Option, Redacted, Result, Schema, Semaphore } from "effect"
 import { isInRanges } from "../../domain/AddressRange.ts"
 import { Unauthorized } from "../../domain/errors/Retriable.ts"
 import { AppId } from "../../domain/Ids.ts"
@@ -13,6 +13,7 @@ import {
 } from "../../domain/StringToSign.ts"
 import { apiKeyPurpose, type Caller, noTerms } from "../../domain/Tenant.ts"
 import { boundedLog, IsBounded } from "../../runtime/BoundedLog.ts"
+import { layerOf } from "../../runtime/ServiceLayer.ts"
 import { inSpan } from "../../runtime/Tracing.ts"
 import { ClockTrust } from "../ports/ClockWatch.ts"
 import { Nonces } from "../ports/Nonces.ts"
@@ -51,55 +52,52 @@ export class Authentication extends Context.Service<
     readonly authenticate: (request: RawRequest) => Effect.Effect<Authenticated, Unauthorized>
   }
 >()("gateway/services/Authentication") {
-  static readonly layer = Layer.effect(
-    Authentication,
-    Effect.gen(function* () {
-      const tenants = yield* Tenants
-      const nonces = yield* Nonces
-      const vault = yield* Vault
-      const policy = yield* Policy
-      const window = { maxAgeSeconds: policy.signatureMaxAgeSeconds, maxAheadSeconds: policy.signatureMaxAheadSeconds }
-      const { noncesUntil } = yield* ClockTrust
-      // A request that was signed this long before a nonce ended may have used it. It is still in the signature window only after a step of
-      // the clock back.
-      const endedAfterMs = (policy.nonceKeptSeconds - policy.signatureMaxAheadSeconds) * 1000
-      const isForgotten = (timestamp: string, until: number) => Number(timestamp) * 1000 <= until - endedAfterMs
-      const hosts = new Set(policy.publicHosts.map((host) => host.toLowerCase()))
-      // An unknown key is checked against these, so that it takes as long as a wrong one.
-      const noSecret = Redacted.make("no such key has a secret")
-      const noHash = new Uint8Array(32)
+  static readonly layer = layerOf(Authentication)(function* () {
+    const tenants = yield* Tenants
+    const nonces = yield* Nonces
+    const vault = yield* Vault
+    const policy = yield* Policy
+    const window = { maxAgeSeconds: policy.signatureMaxAgeSeconds, maxAheadSeconds: policy.signatureMaxAheadSeconds }
+    const { noncesUntil } = yield* ClockTrust
+    // A request that was signed this long before a nonce ended may have used it. It is still in the signature window only after a step of
+    // the clock back.
+    const endedAfterMs = (policy.nonceKeptSeconds - policy.signatureMaxAheadSeconds) * 1000
+    const isForgotten = (timestamp: string, until: number) => Number(timestamp) * 1000 <= until - endedAfterMs
+    const hosts = new Set(policy.publicHosts.map((host) => host.toLowerCase()))
+    // An unknown key is checked against these, so that it takes as long as a wrong one.
+    const noSecret = Redacted.make("no such key has a secret")
+    const noHash = new Uint8Array(32)
 
-      const logRefusal = yield* makeSignatureLog
-      const noteUse = yield* makeUseNotes
-      const refused = (fault: SignatureFault, named: Option.Option<NamedKey>) =>
-        Effect.andThen(logRefusal(fault, named), new Unauthorized())
+    const logRefusal = yield* makeSignatureLog
+    const noteUse = yield* makeUseNotes
+    const refused = (fault: SignatureFault, named: Option.Option<NamedKey>) =>
+      Effect.andThen(logRefusal(fault, named), new Unauthorized())
 
-      const authenticate = Effect.fnUntraced(function* (request: RawRequest) {
-        const read = readSigningHeaders(request)
-        if (Result.isFailure(read)) return yield* refused(read.failure, keyNamedBy(request))
-        const { key, host, timestamp, nonce, sent, text } = read.success
-        const named = Option.some(key)
-        if (hosts.size > 0 && !hosts.has(host.toLowerCase())) return yield* refused({ reason: "host_not_public" }, named)
-        const now = yield* Clock.currentTimeMillis
-        if (!isInSignatureWindow(timestamp, now, window) || isForgotten(timestamp, yield* noncesUntil))
-          return yield* refused(timestampFault(timestamp, now), named)
-        const found = Option.getOrUndefined(yield* tenants.signingKey(key.appId, key.keyId))
-        const signed = timingSafeEqual(signature(found?.signingSecret ?? noSecret, text), Buffer.from(sent, "hex"))
-        const purpose = apiKeyPurpose(found?.caller.role ?? "tenant", found ?? noTerms)
-        const keyed = timingSafeEqual(vault.hash(purpose, key.apiKey), found?.apiKeyHash ?? noHash)
-        if (found === undefined) return yield* refused({ reason: "unknown_key" }, named)
-        if (!signed) return yield* refused({ reason: "wrong_signature" }, named)
-        if (!keyed) return yield* refused({ reason: "wrong_api_key" }, named)
-        if (found.addresses.length > 0 && !isInRanges(found.addresses, request.clientAddress()))
-          return yield* refused({ reason: "address_not_allowed" }, named)
-        yield* noteUse(found, now)
-        const { caller } = found
-        const use = { caller, nonce, expiresAt: now + policy.nonceKeptSeconds * 1000 }
-        return { caller, nonce: requestNonce(use, nonces.spend, logRefusal({ reason: "reused_nonce" }, named)) }
-      }, inSpan("Authentication.authenticate"))
-      return Authentication.of({ authenticate })
-    })
-  )
+    const authenticate = Effect.fnUntraced(function* (request: RawRequest) {
+      const read = readSigningHeaders(request)
+      if (Result.isFailure(read)) return yield* refused(read.failure, keyNamedBy(request))
+      const { key, host, timestamp, nonce, sent, text } = read.success
+      const named = Option.some(key)
+      if (hosts.size > 0 && !hosts.has(host.toLowerCase())) return yield* refused({ reason: "host_not_public" }, named)
+      const now = yield* Clock.currentTimeMillis
+      if (!isInSignatureWindow(timestamp, now, window) || isForgotten(timestamp, yield* noncesUntil))
+        return yield* refused(timestampFault(timestamp, now), named)
+      const found = Option.getOrUndefined(yield* tenants.signingKey(key.appId, key.keyId))
+      const signed = timingSafeEqual(signature(found?.signingSecret ?? noSecret, text), Buffer.from(sent, "hex"))
+      const purpose = apiKeyPurpose(found?.caller.role ?? "tenant", found ?? noTerms)
+      const keyed = timingSafeEqual(vault.hash(purpose, key.apiKey), found?.apiKeyHash ?? noHash)
+      if (found === undefined) return yield* refused({ reason: "unknown_key" }, named)
+      if (!signed) return yield* refused({ reason: "wrong_signature" }, named)
+      if (!keyed) return yield* refused({ reason: "wrong_api_key" }, named)
+      if (found.addresses.length > 0 && !isInRanges(found.addresses, request.clientAddress()))
+        return yield* refused({ reason: "address_not_allowed" }, named)
+      yield* noteUse(found, now)
+      const { caller } = found
+      const use = { caller, nonce, expiresAt: now + policy.nonceKeptSeconds * 1000 }
+      return { caller, nonce: requestNonce(use, nonces.spend, logRefusal({ reason: "reused_nonce" }, named)) }
+    }, inSpan("Authentication.authenticate"))
+    return { authenticate }
+  })
 }
 
 const HOUR_MS = 3_600_000

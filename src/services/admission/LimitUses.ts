@@ -1,9 +1,10 @@
-import { Clock, Context, Effect, Layer } from "effect"
+import { Clock, Context, Effect } from "effect"
 import { type CapSubject, type CapWindow, capsOf, capWindowUse, meanings } from "../../domain/AmountCaps.ts"
 import type { Currency } from "../../domain/Currency.ts"
 import type { Instant } from "../../domain/Instant.ts"
 import type { Caller } from "../../domain/Tenant.ts"
 import { effectiveLimits, LimitDirection, type WindowUse, windowUse } from "../../domain/VelocityLimits.ts"
+import { layerOf } from "../../runtime/ServiceLayer.ts"
 import { VelocityLimits } from "../ports/VelocityLimits.ts"
 
 /** A limit that holds for a caller, and how much of it is used. */
@@ -27,30 +28,27 @@ export class LimitUses extends Context.Service<
     readonly list: (caller: Caller) => Effect.Effect<ReadonlyArray<LimitUse>>
   }
 >()("gateway/services/LimitUses") {
-  static readonly layer = Layer.effect(
-    LimitUses,
-    Effect.gen(function* () {
-      const limits = yield* VelocityLimits
+  static readonly layer = layerOf(LimitUses)(function* () {
+    const limits = yield* VelocityLimits
 
-      const list = Effect.fn("LimitUses.list")(function* (caller: Caller) {
-        const { appId, mode } = caller
-        const user = { caller, party: "", at: yield* Clock.currentTimeMillis }
-        const own = yield* limits.own(appId)
-        const caps = yield* limits.caps(appId)
-        const all = LimitDirection.literals.flatMap((direction) => [
-          ...effectiveLimits(mode, direction, own).map((limit) => held(limit, windowUse(appId, limit, "", user.at), null)),
-          ...capsOf(caps, mode, direction).map((cap) => held(cap, capWindowUse(cap, user, 0n), cap.currency))
-        ])
-        return yield* Effect.forEach(all, ({ use, ...limit }) =>
-          limit.of === "destination"
-            ? Effect.succeed({ ...limit, used: null })
-            : Effect.map(limits.used([use]), ([read]): LimitUse => ({ ...limit, used: read?.used ?? 0n }))
-        )
-      })
-
-      return LimitUses.of({ list })
+    const list = Effect.fn("LimitUses.list")(function* (caller: Caller) {
+      const { appId, mode } = caller
+      const user = { caller, party: "", at: yield* Clock.currentTimeMillis }
+      const own = yield* limits.own(appId)
+      const caps = yield* limits.caps(appId)
+      const all = LimitDirection.literals.flatMap((direction) => [
+        ...effectiveLimits(mode, direction, own).map((limit) => held(limit, windowUse(appId, limit, "", user.at), null)),
+        ...capsOf(caps, mode, direction).map((cap) => held(cap, capWindowUse(cap, user, 0n), cap.currency))
+      ])
+      return yield* Effect.forEach(all, ({ use, ...limit }) =>
+        limit.of === "destination"
+          ? Effect.succeed({ ...limit, used: null })
+          : Effect.map(limits.used([use]), ([read]): LimitUse => ({ ...limit, used: read?.used ?? 0n }))
+      )
     })
-  )
+
+    return { list }
+  })
 }
 
 interface Scope {

@@ -1,8 +1,9 @@
-import { Context, Effect, type Exit, Fiber, Layer, Option, Redacted } from "effect"
+import { Context, Effect, type Exit, Fiber, Option, Redacted } from "effect"
 import type { NamedValue } from "../../domain/Denylist.ts"
 import { DestinationBlocked, ScreeningDenied } from "../../domain/errors/Terminal.ts"
 import { msisdnAsWritten } from "../../domain/Msisdn.ts"
 import { type Destination, type MomoParty, nameOf, type PayerDetails } from "../../domain/Party.ts"
+import { layerOf } from "../../runtime/ServiceLayer.ts"
 import { inSpan } from "../../runtime/Tracing.ts"
 import { Denylist } from "../ports/Denylist.ts"
 import type { FreshClaim } from "../ports/Idempotency.ts"
@@ -23,39 +24,36 @@ export class PartyScreening extends Context.Service<
     readonly payer: (source: MomoParty, payer: PayerDetails | null) => Effect.Effect<void, ScreeningDenied>
   }
 >()("gateway/services/PartyScreening") {
-  static readonly layer = Layer.effect(
-    PartyScreening,
-    Effect.gen(function* () {
-      const denials = yield* Denylist
-      const screening = yield* Screening
+  static readonly layer = layerOf(PartyScreening)(function* () {
+    const denials = yield* Denylist
+    const screening = yield* Screening
 
-      const recipient = Effect.fnUntraced(function* (destination: Destination) {
-        const numbers = numbersOf(destination)
-        const names = [nameOf(destination)].filter(isGiven)
-        // Beside each other: the request waits once for both.
-        const screened = yield* Effect.forkChild(screening.check({ numbers, names }), { startImmediately: true })
-        const blocked = yield* denials.matches([{ kind: "destination", values: numbers }])
-        if (blocked.size > 0) {
-          yield* Fiber.interrupt(screened)
-          return yield* new DestinationBlocked({})
-        }
-        if ((yield* Fiber.join(screened)) === "denied") return yield* new ScreeningDenied({})
-      }, inSpan("PartyScreening.recipient"))
+    const recipient = Effect.fnUntraced(function* (destination: Destination) {
+      const numbers = numbersOf(destination)
+      const names = [nameOf(destination)].filter(isGiven)
+      // Beside each other: the request waits once for both.
+      const screened = yield* Effect.forkChild(screening.check({ numbers, names }), { startImmediately: true })
+      const blocked = yield* denials.matches([{ kind: "destination", values: numbers }])
+      if (blocked.size > 0) {
+        yield* Fiber.interrupt(screened)
+        return yield* new DestinationBlocked({})
+      }
+      if ((yield* Fiber.join(screened)) === "denied") return yield* new ScreeningDenied({})
+    }, inSpan("PartyScreening.recipient"))
 
-      const payer = Effect.fn("PartyScreening.payer")(function* (source: MomoParty, details: PayerDetails | null) {
-        const phone = details?.phone ? phoneOf(details.phone, source.country) : null
-        const numbers = [
-          ...[source.msisdn, phone].filter(isGiven).map(ofPhone),
-          ...[details?.email ?? null].filter(isGiven).map((value): NamedValue => ({ value, party: null }))
-        ]
-        const names = [details?.firstName ?? null, details?.lastName ?? null].filter(isGiven)
-        const whole = names.length === 2 ? [joined(names)] : []
-        if ((yield* screening.check({ numbers, names: [...names, ...whole] })) === "denied") return yield* new ScreeningDenied({})
-      })
-
-      return PartyScreening.of({ recipient, payer })
+    const payer = Effect.fn("PartyScreening.payer")(function* (source: MomoParty, details: PayerDetails | null) {
+      const phone = details?.phone ? phoneOf(details.phone, source.country) : null
+      const numbers = [
+        ...[source.msisdn, phone].filter(isGiven).map(ofPhone),
+        ...[details?.email ?? null].filter(isGiven).map((value): NamedValue => ({ value, party: null }))
+      ]
+      const names = [details?.firstName ?? null, details?.lastName ?? null].filter(isGiven)
+      const whole = names.length === 2 ? [joined(names)] : []
+      if ((yield* screening.check({ numbers, names: [...names, ...whole] })) === "denied") return yield* new ScreeningDenied({})
     })
-  )
+
+    return { recipient, payer }
+  })
 }
 
 const isGiven = (value: Redacted.Redacted | null): value is Redacted.Redacted => value !== null

@@ -1,4 +1,4 @@
-import { Clock, Context, Effect, Exit, Layer, Option } from "effect"
+import { Clock, Context, Effect, Exit, Option } from "effect"
 import { capsOn, capWindowUse, type MovedAmount } from "../../domain/AmountCaps.ts"
 import type { Direction } from "../../domain/Corridor.ts"
 import type { Currency } from "../../domain/Currency.ts"
@@ -15,6 +15,7 @@ import {
   type WindowUse,
   windowUse
 } from "../../domain/VelocityLimits.ts"
+import { layerOf } from "../../runtime/ServiceLayer.ts"
 import { VelocityLimits } from "../ports/VelocityLimits.ts"
 
 /** The debit of a payout from a provider's account: principal and fee. */
@@ -52,17 +53,18 @@ export class Velocity extends Context.Service<
     readonly refusal: (counter: WindowUse | undefined) => Effect.Effect<never, VelocityLimitExceeded | GlobalCeilingReached>
   }
 >()("gateway/services/Velocity") {
-  static readonly layer = Layer.effect(
-    Velocity,
-    Effect.gen(function* () {
-      const limits = yield* VelocityLimits
+  static readonly layer = layerOf(Velocity)(function* () {
+    const limits = yield* VelocityLimits
 
-      const windows = Effect.fnUntraced(function* (
-        caller: Caller,
-        direction: Direction,
-        partyHash: Uint8Array,
-        { amount, currency }: MovedAmount
-      ) {
+    /** Only a figure of a refusal that is certain: where it cannot be read, the refusal goes without it, and its key is free. */
+    const usedNow = Effect.fnUntraced(function* (counter: WindowUse) {
+      const read = yield* Effect.exit(limits.used([counter]))
+      if (Exit.isSuccess(read)) return read.value[0]
+      return yield* Effect.as(Effect.logWarning("a window that is full could not be read for its refusal", read.cause), undefined)
+    })
+
+    return {
+      windows: Effect.fnUntraced(function* (caller, direction, partyHash, { amount, currency }) {
         const { appId, mode } = caller
         const at = yield* Clock.currentTimeMillis
         const own = yield* limits.own(appId)
@@ -72,39 +74,27 @@ export class Velocity extends Context.Service<
           ...effectiveLimits(mode, direction, own).map((limit) => windowUse(appId, limit, party, at)),
           ...capsOn(caps, { mode, direction, currency }).map((cap) => capWindowUse(cap, { caller, party, at }, amount))
         ]
-      })
+      }),
 
-      const requireRoom = Effect.fnUntraced(function* (used: ReadonlyArray<UsedWindow>) {
+      requireRoom: Effect.fnUntraced(function* (used) {
         const full = used.find((window) => window.used + window.amount > window.bound)
         if (full !== undefined) return yield* exceeded(full, yield* Clock.currentTimeMillis)
-      })
+      }),
 
-      const addCeiling = Effect.fnUntraced(function* (counters: ReadonlyArray<WindowUse>, spend: ProviderAccountDebit) {
+      addCeiling: Effect.fnUntraced(function* (counters, spend) {
         const { currency, mode, provider, recordedAt, total } = spend
         const ceiling = yield* limits.ceiling(provider, currency)
         if (Option.isNone(ceiling)) return counters
         return [...counters, ceilingWindowUse({ provider, mode, currency, amount: total, bound: ceiling.value }, recordedAt)]
-      })
+      }),
 
-      /** Only a figure of a refusal that is certain: where it cannot be read, the refusal goes without it, and its key is free. */
-      const usedNow = Effect.fnUntraced(function* (counter: WindowUse) {
-        const read = yield* Effect.exit(limits.used([counter]))
-        if (Exit.isSuccess(read)) return read.value[0]
-        return yield* Effect.as(
-          Effect.logWarning("a window that is full could not be read for its refusal", read.cause),
-          undefined
-        )
-      })
-
-      const refusal = Effect.fnUntraced(function* (counter: WindowUse | undefined) {
+      refusal: Effect.fnUntraced(function* (counter) {
         if (counter === undefined || counter.window === null) return yield* new GlobalCeilingReached({})
         const read = counter.cap === undefined ? undefined : yield* usedNow(counter)
         return yield* exceeded(read ?? counter, yield* Clock.currentTimeMillis)
       })
-
-      return Velocity.of({ windows, requireRoom, addCeiling, refusal })
-    })
-  )
+    }
+  })
 }
 
 const exceeded = (counter: WindowUse | UsedWindow, now: Instant) =>

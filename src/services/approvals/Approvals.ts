@@ -1,7 +1,8 @@
-import { Context, Effect, Layer, Option } from "effect"
+import { Context, Effect, Option } from "effect"
 import type { Reference } from "../../domain/Ids.ts"
 import { consoleActor } from "../../domain/Operator.ts"
 import { hasExpired, type Proposal, type ProposalKind } from "../../domain/Proposal.ts"
+import { layerOf } from "../../runtime/ServiceLayer.ts"
 import type { AuditBy, AuditEntry } from "../ports/AuditLog.ts"
 import { NotCarriedOut, Proposals } from "../ports/Proposals.ts"
 import type { IssuedKey } from "../tenants/TenantKeys.ts"
@@ -31,118 +32,113 @@ export class Approvals extends Context.Service<
     readonly dismiss: (id: Reference, acting: Acting, note: string) => Effect.Effect<void, NotDecided>
   }
 >()("gateway/services/approvals/Approvals") {
-  static readonly layer = Layer.effect(
-    Approvals,
-    Effect.gen(function* () {
-      const proposals = yield* Proposals
-      const floats = yield* FloatApprovals
-      const keys = yield* KeyApprovals
-      const reviews = yield* ReviewApprovals
-      const files = yield* ReviewFiles
-      const configuration = yield* ConfigurationApprovals
+  static readonly layer = layerOf(Approvals)(function* () {
+    const proposals = yield* Proposals
+    const floats = yield* FloatApprovals
+    const keys = yield* KeyApprovals
+    const reviews = yield* ReviewApprovals
+    const files = yield* ReviewFiles
+    const configuration = yield* ConfigurationApprovals
 
-      // A key is made when its proposer asks for it.
-      const carriers: {
-        readonly [K in ProposalKind]: ((proposal: Proposal, by: AuditBy) => Effect.Effect<void, NotCarriedOut>) | null
-      } = {
-        "review resolve": reviews.carryOut,
-        "float credit": floats.carryOut,
-        "float debit": floats.carryOut,
-        "key issue": null,
-        "key revoke": keys.revoke,
-        "corridor set": configuration.carryOut,
-        "tenant freeze": configuration.carryOut,
-        "tenant unfreeze": configuration.carryOut,
-        "tenant pin": configuration.carryOut,
-        "tenant unpin": configuration.carryOut,
-        "provider off": configuration.carryOut,
-        "provider on": configuration.carryOut
-      }
+    // A key is made when its proposer asks for it.
+    const carriers: {
+      readonly [K in ProposalKind]: ((proposal: Proposal, by: AuditBy) => Effect.Effect<void, NotCarriedOut>) | null
+    } = {
+      "review resolve": reviews.carryOut,
+      "float credit": floats.carryOut,
+      "float debit": floats.carryOut,
+      "key issue": null,
+      "key revoke": keys.revoke,
+      "corridor set": configuration.carryOut,
+      "tenant freeze": configuration.carryOut,
+      "tenant unfreeze": configuration.carryOut,
+      "tenant pin": configuration.carryOut,
+      "tenant unpin": configuration.carryOut,
+      "provider off": configuration.carryOut,
+      "provider on": configuration.carryOut
+    }
 
-      const find = Effect.fnUntraced(function* (id: Reference) {
-        const proposal = yield* proposals.find(id)
-        return Option.isSome(proposal) ? proposal.value : yield* new NotDecided({ message: notYours })
-      })
-
-      /** One that can still be approved or carried out. */
-      const current = Effect.fnUntraced(function* (id: Reference, { at }: Acting) {
-        const proposal = yield* find(id)
-        return hasExpired(proposal, at) ? yield* new NotDecided({ message: expired }) : proposal
-      })
-
-      /** Done, or failed for good, in one commit with the end of the proposal. */
-      const inOneCommit = Effect.fnUntraced(function* <A>(
-        proposal: Proposal,
-        acting: Acting,
-        act: Effect.Effect<A, NotCarriedOut>
-      ) {
-        const done = yield* proposals.carryOut(proposal.id, act, rowOf(proposal, acting, "proposal fail"))
-        if (Option.isNone(done)) return yield* new NotDecided({ message: notYours })
-        return yield* Effect.mapError(Effect.fromResult(done.value), ({ message }) => new NotDecided({ message }))
-      })
-
-      /** The rulings of a file are a commit each, as long as it is approved: none is made twice, whenever the process dies. */
-      const carriedOut = Effect.fnUntraced(function* (
-        proposal: Proposal,
-        acting: Acting,
-        carryOut: (proposal: Proposal, by: AuditBy) => Effect.Effect<void, NotCarriedOut>
-      ) {
-        const by = auditBy(proposal, acting)
-        if (!isOfFile(proposal)) return yield* inOneCommit(proposal, acting, carryOut(proposal, by))
-        const { count, details, note } = endOf(yield* files.carryOut(proposal, by))
-        if (count === 0) return yield* inOneCommit(proposal, acting, Effect.fail(new NotCarriedOut({ message: note })))
-        const audit = rowOf(proposal, acting, "proposal finish")
-        const isDone = yield* proposals.finish(proposal.id, note, {
-          ...audit,
-          details: { ...audit.details, ...details, why: note }
-        })
-        if (!isDone)
-          return yield* new NotDecided({ message: `${rowsRuled(count)}, the rest called off: its approval had ended.` })
-      })
-
-      const approve = Effect.fn("Approvals.approve")(function* (id: Reference, acting: Acting) {
-        const { at, by } = acting
-        const proposal = yield* current(id, acting)
-        if (proposal.proposedBy === by) return yield* new NotDecided({ message: notYours })
-        const carryOut = carriers[proposal.kind]
-        if (proposal.status === "approved" && carryOut !== null) return yield* carriedOut(proposal, acting, carryOut)
-        const decision = { id, status: "approved", by, at, note: "" } as const
-        const approved = yield* proposals.decide(decision, rowOf(proposal, acting, "proposal approve"))
-        if (Option.isNone(approved)) return yield* new NotDecided({ message: notYours })
-        if (carryOut === null) return
-        yield* carriedOut(approved.value, acting, carryOut)
-        // A closed page interrupts nothing between the commits.
-      }, Effect.uninterruptible)
-
-      const issueKey = Effect.fn("Approvals.issueKey")(function* (id: Reference, acting: Acting) {
-        const proposal = yield* current(id, acting)
-        if (proposal.kind !== "key issue" || proposal.proposedBy !== acting.by || proposal.status !== "approved")
-          return yield* new NotDecided({ message: notToIssue })
-        return yield* inOneCommit(proposal, acting, keys.issue(proposal, auditBy(proposal, acting)))
-      }, Effect.uninterruptible)
-
-      const dismiss = Effect.fn("Approvals.dismiss")(function* (id: Reference, acting: Acting, note: string) {
-        const { at, by } = acting
-        const proposal = yield* find(id)
-        if (proposal.status === "approved") {
-          // Approved says that nothing was done for it yet.
-          const calledOff = new NotCarriedOut({ message: `${by} called it off${note === "" ? "" : `: ${note}`}` })
-          const ended = yield* proposals.carryOut(id, Effect.fail(calledOff), rowOf(proposal, acting, "proposal call off"))
-          return Option.isNone(ended) ? yield* new NotDecided({ message: notYours }) : undefined
-        }
-        const isOwn = proposal.proposedBy === by
-        const status = isOwn ? "withdrawn" : "rejected"
-        const audit = rowOf(proposal, acting, `proposal ${isOwn ? "withdraw" : "reject"}`)
-        const decided = yield* proposals.decide({ id, status, by, at, note }, { ...audit, details: { ...audit.details, note } })
-        if (Option.isNone(decided)) return yield* new NotDecided({ message: notYours })
-      }, Effect.uninterruptible)
-
-      return Approvals.of({ approve, issueKey, dismiss })
+    const find = Effect.fnUntraced(function* (id: Reference) {
+      const proposal = yield* proposals.find(id)
+      return Option.isSome(proposal) ? proposal.value : yield* new NotDecided(notYours)
     })
-  )
+
+    /** One that can still be approved or carried out. */
+    const current = Effect.fnUntraced(function* (id: Reference, { at }: Acting) {
+      const proposal = yield* find(id)
+      return hasExpired(proposal, at) ? yield* new NotDecided(expired) : proposal
+    })
+
+    /** Done, or failed for good, in one commit with the end of the proposal. */
+    const inOneCommit = Effect.fnUntraced(function* <A>(
+      proposal: Proposal,
+      acting: Acting,
+      act: Effect.Effect<A, NotCarriedOut>
+    ) {
+      const done = yield* proposals.carryOut(proposal.id, act, rowOf(proposal, acting, "proposal fail"))
+      if (Option.isNone(done)) return yield* new NotDecided(notYours)
+      return yield* Effect.mapError(Effect.fromResult(done.value), ({ message }) => new NotDecided(message))
+    })
+
+    /** The rulings of a file are a commit each, as long as it is approved: none is made twice, whenever the process dies. */
+    const carriedOut = Effect.fnUntraced(function* (
+      proposal: Proposal,
+      acting: Acting,
+      carryOut: (proposal: Proposal, by: AuditBy) => Effect.Effect<void, NotCarriedOut>
+    ) {
+      const by = auditBy(proposal, acting)
+      if (!isOfFile(proposal)) return yield* inOneCommit(proposal, acting, carryOut(proposal, by))
+      const { count, details, note } = endOf(yield* files.carryOut(proposal, by))
+      if (count === 0) return yield* inOneCommit(proposal, acting, Effect.fail(new NotCarriedOut(note)))
+      const audit = rowOf(proposal, acting, "proposal finish")
+      const isDone = yield* proposals.finish(proposal.id, note, {
+        ...audit,
+        details: { ...audit.details, ...details, why: note }
+      })
+      if (!isDone) return yield* new NotDecided(`${rowsRuled(count)}, the rest called off: its approval had ended.`)
+    })
+
+    const approve = Effect.fn("Approvals.approve")(function* (id: Reference, acting: Acting) {
+      const { at, by } = acting
+      const proposal = yield* current(id, acting)
+      if (proposal.proposedBy === by) return yield* new NotDecided(notYours)
+      const carryOut = carriers[proposal.kind]
+      if (proposal.status === "approved" && carryOut !== null) return yield* carriedOut(proposal, acting, carryOut)
+      const decision = { id, status: "approved", by, at, note: "" } as const
+      const approved = yield* proposals.decide(decision, rowOf(proposal, acting, "proposal approve"))
+      if (Option.isNone(approved)) return yield* new NotDecided(notYours)
+      if (carryOut === null) return
+      yield* carriedOut(approved.value, acting, carryOut)
+      // A closed page interrupts nothing between the commits.
+    }, Effect.uninterruptible)
+
+    const issueKey = Effect.fn("Approvals.issueKey")(function* (id: Reference, acting: Acting) {
+      const proposal = yield* current(id, acting)
+      if (proposal.kind !== "key issue" || proposal.proposedBy !== acting.by || proposal.status !== "approved")
+        return yield* new NotDecided(notToIssue)
+      return yield* inOneCommit(proposal, acting, keys.issue(proposal, auditBy(proposal, acting)))
+    }, Effect.uninterruptible)
+
+    const dismiss = Effect.fn("Approvals.dismiss")(function* (id: Reference, acting: Acting, note: string) {
+      const { at, by } = acting
+      const proposal = yield* find(id)
+      if (proposal.status === "approved") {
+        // Approved says that nothing was done for it yet.
+        const calledOff = new NotCarriedOut(`${by} called it off${note === "" ? "" : `: ${note}`}`)
+        const ended = yield* proposals.carryOut(id, Effect.fail(calledOff), rowOf(proposal, acting, "proposal call off"))
+        return Option.isNone(ended) ? yield* new NotDecided(notYours) : undefined
+      }
+      const isOwn = proposal.proposedBy === by
+      const status = isOwn ? "withdrawn" : "rejected"
+      const audit = rowOf(proposal, acting, `proposal ${isOwn ? "withdraw" : "reject"}`)
+      const decided = yield* proposals.decide({ id, status, by, at, note }, { ...audit, details: { ...audit.details, note } })
+      if (Option.isNone(decided)) return yield* new NotDecided(notYours)
+    }, Effect.uninterruptible)
+
+    return { approve, issueKey, dismiss }
+  })
 }
 
-/** The audit row of a person's action on a proposal. */
 const rowOf = (proposal: Proposal, { at, by }: Acting, action: string): AuditEntry => ({
   at,
   actor: consoleActor(by),

@@ -1,4 +1,4 @@
-import { Context, Effect, Layer, Option, Schema } from "effect"
+import { Context, Effect, Option, Schema } from "effect"
 import {
   type ConfigurationChange,
   configurationKinds,
@@ -14,16 +14,15 @@ import { AppId } from "../../domain/Ids.ts"
 import { consoleActor, type OperatorRole } from "../../domain/Operator.ts"
 import type { Proposal } from "../../domain/Proposal.ts"
 import type { Tenant } from "../../domain/Tenant.ts"
+import { layerOf } from "../../runtime/ServiceLayer.ts"
 import { type AuditBy, type AuditEntry, AuditLog } from "../ports/AuditLog.ts"
 import { Corridors } from "../ports/Corridors.ts"
-import { NotCarriedOut, Proposals } from "../ports/Proposals.ts"
+import { NotCarriedOut } from "../ports/Proposals.ts"
 import { ProviderRegistry } from "../ports/ProviderRegistry.ts"
 import { type ProviderSwitch, ProviderSwitches, switchOf } from "../ports/ProviderSwitches.ts"
-import { RandomSource } from "../ports/RandomSource.ts"
 import { Tenants } from "../ports/Tenants.ts"
-import { type Acting, NotDecided } from "./Deciding.ts"
+import { type Acting, makeProposing, NotDecided } from "./Deciding.ts"
 
-/** A change and its reason. */
 export interface ConfigurationWish {
   readonly change: ConfigurationChange
   readonly note: string
@@ -46,138 +45,130 @@ export class ConfigurationApprovals extends Context.Service<
     readonly carryOut: (proposal: Proposal, by: AuditBy) => Effect.Effect<void, NotCarriedOut>
   }
 >()("gateway/services/approvals/ConfigurationApprovals") {
-  static readonly layer = Layer.effect(
-    ConfigurationApprovals,
-    Effect.gen(function* () {
-      const corridors = yield* Corridors
-      const tenants = yield* Tenants
-      const auditLog = yield* AuditLog
-      const proposals = yield* Proposals
-      const registry = yield* ProviderRegistry
-      const switches = yield* ProviderSwitches
-      const randomSource = yield* RandomSource
+  static readonly layer = layerOf(ConfigurationApprovals)(function* () {
+    const corridors = yield* Corridors
+    const tenants = yield* Tenants
+    const auditLog = yield* AuditLog
+    const registry = yield* ProviderRegistry
+    const switches = yield* ProviderSwitches
+    const propose = yield* makeProposing
 
-      /** The row as it is and as it would be. */
-      const corridorStep = Effect.fnUntraced(function* ({ change, note, at }: CorridorWish) {
-        const found = yield* corridors.find(change.key)
-        if (Option.isNone(found)) return yield* new NotDecided({ message: "There is no such corridor." })
-        const before = found.value
-        if (before.updatedAt !== change.seen) return yield* new NotDecided({ message: STALE })
-        const next = corridorAfter(before, change, note, at)
-        const mistake = corridorMistake(next, before, registry.known)
-        if (mistake !== null) return yield* new NotDecided({ message: mistake })
-        if (isSameRoute(before, next)) return yield* new NotDecided({ message: "Nothing would change." })
-        return { before, next }
-      })
-
-      const tenantNow = Effect.fnUntraced(function* (change: TenantWish) {
-        const found = yield* tenants.find(change.appId)
-        if (Option.isNone(found)) return yield* new NotDecided({ message: `There is no tenant ${change.appId}.` })
-        const tenant = found.value
-        if (!isAsSeen(tenant, change)) return yield* new NotDecided({ message: STALE })
-        if (change.kind === "tenant pin" && !registry.known.includes(change.provider))
-          return yield* new NotDecided({ message: `There is no provider ${change.provider}.` })
-        if (change.kind === "tenant pin" && change.provider === tenant.pinned)
-          return yield* new NotDecided({ message: "Nothing would change." })
-        return tenant
-      })
-
-      /** The switch as it would be. */
-      const switchStep = Effect.fnUntraced(function* (change: ProviderWish, reason: string, at: number) {
-        const { kind, provider, seen } = change
-        if (!registry.known.includes(provider)) return yield* new NotDecided({ message: `There is no provider ${provider}.` })
-        const before = switchOf(yield* switches.list, provider)
-        if ((before?.changedAt ?? null) !== seen) return yield* new NotDecided({ message: STALE })
-        const isOff = kind === "provider off"
-        if ((before?.isOff ?? false) === isOff) return yield* new NotDecided({ message: "Nothing would change." })
-        // Later than the change before it, whatever a clock says.
-        return { provider, isOff, reason, changedAt: Math.max(at, (seen ?? 0) + 1) } satisfies ProviderSwitch
-      })
-
-      /** The change as the second person and the audit log read it. */
-      const detailsOf = Effect.fnUntraced(function* ({ change, note, sequence }: SeenWish, at: number) {
-        if ("appId" in change) {
-          const tenant = yield* tenantNow(change)
-          return { ...tenantDetails(change, tenant), seen: String(sequence), note }
-        }
-        if (change.kind !== "corridor set") {
-          const { isOff } = yield* switchStep(change, note, at)
-          return { switch_now: isOff ? "on" : "off", seen: String(change.seen ?? NEVER), note }
-        }
-        const { before, next } = yield* corridorStep({ change, note, at })
-        return { ...corridorDetails(before, next), seen: String(change.seen), note }
-      })
-
-      const make = Effect.fnUntraced(function* ({ change, note, sequence }: SeenWish, by: AuditBy) {
-        const entry = (details: AuditEntry["details"]): AuditEntry => ({
-          at: by.at,
-          actor: by.actor,
-          action: change.kind,
-          subject: subjectOf(change),
-          details: { ...details, reason: note, ...by.details }
-        })
-        if (change.kind === "corridor set") {
-          const { before, next } = yield* corridorStep({ change, note, at: by.at })
-          const isPut = yield* corridors.put(next, entry(changedIn(before, next)), change.seen)
-          return isPut ? undefined : yield* new NotDecided({ message: STALE })
-        }
-        if (!("appId" in change)) {
-          const isSet = yield* switches.set(yield* switchStep(change, note, by.at), entry({}), change.seen)
-          return isSet ? undefined : yield* new NotDecided({ message: STALE })
-        }
-        yield* tenantNow(change)
-        const changed = yield* setTenant(change, sequence, entry)
-        if (Option.isNone(changed)) return yield* new NotDecided({ message: STALE })
-      })
-
-      const setTenant = (change: TenantWish, sequence: bigint, entry: (details: AuditEntry["details"]) => AuditEntry) => {
-        const { appId } = change
-        switch (change.kind) {
-          case "tenant freeze":
-            return tenants.setStatus(appId, "frozen", entry({}), { state: "active", sequence })
-          case "tenant unfreeze":
-            return tenants.setStatus(appId, "active", entry({}), { state: "frozen", sequence })
-          case "tenant pin": {
-            const { provider, seen } = change
-            return tenants.pin(appId, provider, entry({ provider }), { state: seen, sequence })
-          }
-          case "tenant unpin":
-            return tenants.pin(appId, null, entry({}), { state: change.seen, sequence })
-        }
-      }
-
-      const change = Effect.fn("ConfigurationApprovals.change")(function* (
-        wish: ConfigurationWish,
-        { at, by }: Acting,
-        role: OperatorRole
-      ) {
-        const actor = consoleActor(by)
-        const { kind } = wish.change
-        // Before the state is read: what is changed after this row was not seen.
-        const { sequence } = yield* auditLog.head
-        const seen = { ...wish, sequence }
-        if (isMadeAlone(kind, role)) {
-          yield* make(seen, { at, actor })
-          return "changed"
-        }
-        const details = yield* detailsOf(seen, at)
-        const subject = subjectOf(wish.change)
-        const opened = yield* proposals.open(
-          { id: yield* randomSource.reference, kind, subject, details, proposedBy: by, proposedAt: at },
-          { at, actor, action: `${kind} propose`, subject, details }
-        )
-        if (!opened) return yield* new NotDecided({ message: `A change of ${subject} waits already for a second person.` })
-        return "proposed"
-      })
-
-      const carryOut = Effect.fn("ConfigurationApprovals.carryOut")(function* (proposal: Proposal, by: AuditBy) {
-        const wish = yield* wishOf(proposal)
-        yield* make(wish, by).pipe(Effect.catchTag("NotDecided", ({ message }) => new NotCarriedOut({ message })))
-      })
-
-      return ConfigurationApprovals.of({ change, carryOut })
+    /** The row as it is and as it would be. */
+    const corridorStep = Effect.fnUntraced(function* ({ change, note, at }: CorridorWish) {
+      const found = yield* corridors.find(change.key)
+      if (Option.isNone(found)) return yield* new NotDecided("There is no such corridor.")
+      const before = found.value
+      if (before.updatedAt !== change.seen) return yield* new NotDecided(STALE)
+      const next = corridorAfter(before, change, note, at)
+      const mistake = corridorMistake(next, before, registry.known)
+      if (mistake !== null) return yield* new NotDecided(mistake)
+      if (isSameRoute(before, next)) return yield* new NotDecided("Nothing would change.")
+      return { before, next }
     })
-  )
+
+    const tenantNow = Effect.fnUntraced(function* (change: TenantWish) {
+      const found = yield* tenants.find(change.appId)
+      if (Option.isNone(found)) return yield* new NotDecided(`There is no tenant ${change.appId}.`)
+      const tenant = found.value
+      if (!isAsSeen(tenant, change)) return yield* new NotDecided(STALE)
+      if (change.kind === "tenant pin" && !registry.known.includes(change.provider))
+        return yield* new NotDecided(`There is no provider ${change.provider}.`)
+      if (change.kind === "tenant pin" && change.provider === tenant.pinned) return yield* new NotDecided("Nothing would change.")
+      return tenant
+    })
+
+    /** The switch as it would be. */
+    const switchStep = Effect.fnUntraced(function* (change: ProviderWish, reason: string, at: number) {
+      const { kind, provider, seen } = change
+      if (!registry.known.includes(provider)) return yield* new NotDecided(`There is no provider ${provider}.`)
+      const before = switchOf(yield* switches.list, provider)
+      if ((before?.changedAt ?? null) !== seen) return yield* new NotDecided(STALE)
+      const isOff = kind === "provider off"
+      if ((before?.isOff ?? false) === isOff) return yield* new NotDecided("Nothing would change.")
+      // Later than the change before it, whatever a clock says.
+      return { provider, isOff, reason, changedAt: Math.max(at, (seen ?? 0) + 1) } satisfies ProviderSwitch
+    })
+
+    /** The change as the second person and the audit log read it. */
+    const detailsOf = Effect.fnUntraced(function* ({ change, note, sequence }: SeenWish, at: number) {
+      if ("appId" in change) {
+        const tenant = yield* tenantNow(change)
+        return { ...tenantDetails(change, tenant), seen: String(sequence), note }
+      }
+      if (change.kind !== "corridor set") {
+        const { isOff } = yield* switchStep(change, note, at)
+        return { switch_now: isOff ? "on" : "off", seen: String(change.seen ?? NEVER), note }
+      }
+      const { before, next } = yield* corridorStep({ change, note, at })
+      return { ...corridorDetails(before, next), seen: String(change.seen), note }
+    })
+
+    const make = Effect.fnUntraced(function* ({ change, note, sequence }: SeenWish, by: AuditBy) {
+      const entry = (details: AuditEntry["details"]): AuditEntry => ({
+        at: by.at,
+        actor: by.actor,
+        action: change.kind,
+        subject: subjectOf(change),
+        details: { ...details, reason: note, ...by.details }
+      })
+      if (change.kind === "corridor set") {
+        const { before, next } = yield* corridorStep({ change, note, at: by.at })
+        const isPut = yield* corridors.put(next, entry(changedIn(before, next)), change.seen)
+        return isPut ? undefined : yield* new NotDecided(STALE)
+      }
+      if (!("appId" in change)) {
+        const isSet = yield* switches.set(yield* switchStep(change, note, by.at), entry({}), change.seen)
+        return isSet ? undefined : yield* new NotDecided(STALE)
+      }
+      yield* tenantNow(change)
+      const changed = yield* setTenant(change, sequence, entry)
+      if (Option.isNone(changed)) return yield* new NotDecided(STALE)
+    })
+
+    const setTenant = (change: TenantWish, sequence: bigint, entry: (details: AuditEntry["details"]) => AuditEntry) => {
+      const { appId } = change
+      switch (change.kind) {
+        case "tenant freeze":
+          return tenants.setStatus(appId, "frozen", entry({}), { state: "active", sequence })
+        case "tenant unfreeze":
+          return tenants.setStatus(appId, "active", entry({}), { state: "frozen", sequence })
+        case "tenant pin": {
+          const { provider, seen } = change
+          return tenants.pin(appId, provider, entry({ provider }), { state: seen, sequence })
+        }
+        case "tenant unpin":
+          return tenants.pin(appId, null, entry({}), { state: change.seen, sequence })
+      }
+    }
+
+    const change = Effect.fn("ConfigurationApprovals.change")(function* (
+      wish: ConfigurationWish,
+      acting: Acting,
+      role: OperatorRole
+    ) {
+      const { at, by } = acting
+      const { kind } = wish.change
+      // Before the state is read: what is changed after this row was not seen.
+      const { sequence } = yield* auditLog.head
+      const seen = { ...wish, sequence }
+      if (isMadeAlone(kind, role)) {
+        yield* make(seen, { at, actor: consoleActor(by) })
+        return "changed"
+      }
+      const details = yield* detailsOf(seen, at)
+      const subject = subjectOf(wish.change)
+      const waitsAlready = `A change of ${subject} waits already for a second person.`
+      yield* propose({ kind, subject, details, audit: { action: `${kind} propose`, details }, waitsAlready }, acting)
+      return "proposed"
+    })
+
+    const carryOut = Effect.fn("ConfigurationApprovals.carryOut")(function* (proposal: Proposal, by: AuditBy) {
+      const wish = yield* wishOf(proposal)
+      yield* make(wish, by).pipe(Effect.catchTag("NotDecided", ({ message }) => new NotCarriedOut(message)))
+    })
+
+    return { change, carryOut }
+  })
 }
 
 /** Whether a proposal is of such a change. */

@@ -1,8 +1,11 @@
-import { Data } from "effect"
+import { Effect, Schema } from "effect"
 import type { Instant } from "../../domain/Instant.ts"
 import { consoleActor, type OperatorName } from "../../domain/Operator.ts"
 import type { Proposal } from "../../domain/Proposal.ts"
-import type { AuditBy } from "../ports/AuditLog.ts"
+import { MessageError } from "../../runtime/MessageError.ts"
+import type { AuditBy, AuditEntry } from "../ports/AuditLog.ts"
+import { type NewProposal, Proposals } from "../ports/Proposals.ts"
+import { RandomSource } from "../ports/RandomSource.ts"
 
 /** The person who acts in the console, and the time. */
 export interface Acting {
@@ -11,7 +14,31 @@ export interface Acting {
 }
 
 /** Why nothing was decided: one line for the person. */
-export class NotDecided extends Data.TaggedError("NotDecided")<{ readonly message: string }> {}
+export class NotDecided extends MessageError("NotDecided") {}
+
+/** The proposal that a person opens, its audit row, and the reason where the same waits already. */
+interface Proposed extends Pick<NewProposal, "kind" | "subject" | "details"> {
+  readonly audit: Pick<AuditEntry, "action" | "details">
+  readonly waitsAlready: string
+}
+
+/** Opens a proposal, which waits for a second person, and answers its id. */
+export const makeProposing = Effect.gen(function* () {
+  const proposals = yield* Proposals
+  const randomSource = yield* RandomSource
+  return Effect.fnUntraced(function* ({ audit, waitsAlready, ...proposal }: Proposed, { at, by }: Acting) {
+    const id = yield* randomSource.reference
+    const row = { at, actor: consoleActor(by), subject: proposal.subject, ...audit }
+    const opened = yield* proposals.open({ ...proposal, id, proposedBy: by, proposedAt: at }, row)
+    return opened ? id : yield* new NotDecided(waitsAlready)
+  })
+})
+
+/** The details of a proposal as they were written down. Another form is a defect. */
+export const writtenIn = <A>(schema: Schema.ConstraintDecoder<A>) => {
+  const decode = Schema.decodeUnknownEffect(schema)
+  return (details: unknown): Effect.Effect<A> => Effect.catchTag(decode(details), "SchemaError", Effect.die)
+}
 
 /** The subject of a proposal and the people behind it, for each of its audit rows; the row's actor is the person who acted. */
 export const peopleOf = ({ decidedBy, proposedBy, subject }: Proposal): Readonly<Record<string, string>> => ({

@@ -1,17 +1,16 @@
-import { Context, Effect, Layer, Option, Schema } from "effect"
+import { Context, Effect, Option, Schema } from "effect"
 import { Currency } from "../../domain/Currency.ts"
 import { AppId, Mode } from "../../domain/Ids.ts"
 import { iso } from "../../domain/Instant.ts"
 import { MinorUnits, toDecimal } from "../../domain/Money.ts"
-import { consoleActor } from "../../domain/Operator.ts"
 import type { Proposal } from "../../domain/Proposal.ts"
+import { layerOf } from "../../runtime/ServiceLayer.ts"
 import type { AuditBy } from "../ports/AuditLog.ts"
 import { FloatEntries, type PostedAdjustment } from "../ports/FloatEntries.ts"
-import { NotCarriedOut, Proposals } from "../ports/Proposals.ts"
-import { RandomSource } from "../ports/RandomSource.ts"
+import { NotCarriedOut } from "../ports/Proposals.ts"
 import { Tenants } from "../ports/Tenants.ts"
 import { type AdjustmentWish, FloatAdjustments } from "../tenants/FloatAdjustments.ts"
-import { type Acting, NotDecided } from "./Deciding.ts"
+import { type Acting, makeProposing, NotDecided, writtenIn } from "./Deciding.ts"
 
 /** Credits and debits of floats from the console, always by two people: one proposes, and what another approves is posted (`Approvals`). */
 export class FloatApprovals extends Context.Service<
@@ -23,67 +22,51 @@ export class FloatApprovals extends Context.Service<
     readonly carryOut: (proposal: Proposal, by: AuditBy) => Effect.Effect<void, NotCarriedOut>
   }
 >()("gateway/services/approvals/FloatApprovals") {
-  static readonly layer = Layer.effect(
-    FloatApprovals,
-    Effect.gen(function* () {
-      const tenants = yield* Tenants
-      const proposals = yield* Proposals
-      const randomSource = yield* RandomSource
-      const adjustments = yield* FloatAdjustments
-      const entries = yield* FloatEntries
+  static readonly layer = layerOf(FloatApprovals)(function* () {
+    const tenants = yield* Tenants
+    const open = yield* makeProposing
+    const adjustments = yield* FloatAdjustments
+    const entries = yield* FloatEntries
 
-      const propose = Effect.fn("FloatApprovals.propose")(function* (wish: AdjustmentWish, { at, by }: Acting) {
-        const { amount, appId, currency, direction, externalId, mode, note } = wish
-        if (Option.isNone(yield* tenants.find(appId))) return yield* new NotDecided({ message: `There is no tenant ${appId}.` })
-        const used = yield* entries.adjustment(appId, mode, externalId)
-        if (Option.isSome(used)) return yield* new NotDecided({ message: usedBefore(externalId, used.value) })
-        const subject = `${appId}/${mode}/${externalId}`
-        const details = encodeWish({
-          app_id: appId,
-          mode,
-          amount_minor: amount,
-          amount_currency: currency,
-          external_id: externalId,
-          note
-        })
-        const opened = yield* proposals.open(
-          {
-            id: yield* randomSource.reference,
-            kind: `float ${direction}`,
-            subject,
-            details,
-            proposedBy: by,
-            proposedAt: at
-          },
-          // The external id is in the subject: a detail of that name says that it was posted.
-          {
-            at,
-            actor: consoleActor(by),
-            action: "float propose",
-            subject,
-            details: { direction, mode, currency, amount_minor: amount.toString(), note }
-          }
-        )
-        if (!opened) return yield* new NotDecided({ message: `The external id ${externalId} waits already for a second person.` })
+    const propose = Effect.fn("FloatApprovals.propose")(function* (wish: AdjustmentWish, acting: Acting) {
+      const { amount, appId, currency, direction, externalId, mode, note } = wish
+      if (Option.isNone(yield* tenants.find(appId))) return yield* new NotDecided(`There is no tenant ${appId}.`)
+      const used = yield* entries.adjustment(appId, mode, externalId)
+      if (Option.isSome(used)) return yield* new NotDecided(usedBefore(externalId, used.value))
+      const details = encodeWish({
+        app_id: appId,
+        mode,
+        amount_minor: amount,
+        amount_currency: currency,
+        external_id: externalId,
+        note
       })
-
-      const carryOut = Effect.fn("FloatApprovals.carryOut")(function* (proposal: Proposal, by: AuditBy) {
-        const wish = yield* wishOf(proposal)
-        const { isNew } = yield* adjustments.adjust(wish, by).pipe(
-          Effect.catchTags({
-            NotAdjusted: ({ message }) => Effect.fail(new NotCarriedOut({ message })),
-            NoSuchTenant: ({ appId }) => Effect.fail(new NotCarriedOut({ message: `there is no tenant ${appId}` }))
-          })
-        )
-        if (!isNew)
-          return yield* new NotCarriedOut({
-            message: `the external id ${wish.externalId} was posted before, with the same amount: nothing was posted again`
-          })
-      })
-
-      return FloatApprovals.of({ propose, carryOut })
+      // The external id is in the subject: a detail of that name says that it was posted.
+      const audit = {
+        action: "float propose",
+        details: { direction, mode, currency, amount_minor: amount.toString(), note }
+      }
+      const waitsAlready = `The external id ${externalId} waits already for a second person.`
+      const subject = `${appId}/${mode}/${externalId}`
+      yield* open({ kind: `float ${direction}`, subject, details, audit, waitsAlready }, acting)
     })
-  )
+
+    const carryOut = Effect.fn("FloatApprovals.carryOut")(function* (proposal: Proposal, by: AuditBy) {
+      const wish = yield* wishOf(proposal)
+      const { isNew } = yield* adjustments.adjust(wish, by).pipe(
+        Effect.catchTags({
+          NotAdjusted: ({ message }) => Effect.fail(new NotCarriedOut(message)),
+          NoSuchTenant: ({ appId }) => Effect.fail(new NotCarriedOut(`there is no tenant ${appId}`))
+        })
+      )
+      if (!isNew)
+        return yield* new NotCarriedOut(
+          `the external id ${wish.externalId} was posted before, with the same amount: nothing was posted again`
+        )
+    })
+
+    return { propose, carryOut }
+  })
 }
 
 const usedBefore = (externalId: string, { amount, at, currency, direction }: PostedAdjustment): string =>
@@ -98,12 +81,19 @@ const Details = Schema.Struct({
   note: Schema.String
 })
 const encodeWish = Schema.encodeSync(Details)
-const decodeDetails = Schema.decodeUnknownEffect(Details)
+const decodeDetails = writtenIn(Details)
 
 /** The proposed adjustment, as it was written down. */
 const wishOf = ({ details, kind }: Proposal): Effect.Effect<AdjustmentWish> =>
-  Effect.matchEffect(decodeDetails(details), {
-    onFailure: (error) => Effect.die(error),
-    onSuccess: ({ amount_currency: currency, amount_minor: amount, app_id: appId, external_id: externalId, mode, note }) =>
-      Effect.succeed({ appId, mode, currency, amount, externalId, note, direction: kind === "float debit" ? "debit" : "credit" })
-  })
+  Effect.map(
+    decodeDetails(details),
+    ({ amount_currency: currency, amount_minor: amount, app_id: appId, external_id: externalId, mode, note }) => ({
+      appId,
+      mode,
+      currency,
+      amount,
+      externalId,
+      note,
+      direction: kind === "float debit" ? "debit" : "credit"
+    })
+  )

@@ -1,4 +1,4 @@
-import { Context, Effect, Layer, Option, Schema } from "effect"
+import { Context, Effect, Option, Schema } from "effect"
 import { type ApprovalAmounts, needsTwo } from "../../domain/ApprovalAmounts.ts"
 import { isReference, type Reference } from "../../domain/Ids.ts"
 import type { Instant } from "../../domain/Instant.ts"
@@ -8,13 +8,13 @@ import { consoleActor } from "../../domain/Operator.ts"
 import type { Proposal } from "../../domain/Proposal.ts"
 import { type Resolution, resolvedCurrency, rulingOn } from "../../domain/Resolution.ts"
 import type { Transaction } from "../../domain/Transaction.ts"
+import { layerOf } from "../../runtime/ServiceLayer.ts"
 import type { AuditBy } from "../ports/AuditLog.ts"
 import type { HistoryLine } from "../ports/FloatLedger.ts"
-import { NotCarriedOut, Proposals } from "../ports/Proposals.ts"
-import { RandomSource } from "../ports/RandomSource.ts"
+import { NotCarriedOut } from "../ports/Proposals.ts"
 import { Transactions } from "../ports/Transactions.ts"
-import { type NotResolved, Review } from "../settlement/Review.ts"
-import { type Acting, NotDecided } from "./Deciding.ts"
+import { type NotResolved, Review, rulingDetails } from "../settlement/Review.ts"
+import { type Acting, makeProposing, NotDecided, writtenIn } from "./Deciding.ts"
 
 /** So many of the newest lines of a record's history are shown where an approval fails. */
 const NEWS_SHOWN = 5
@@ -41,57 +41,54 @@ export class ReviewApprovals extends Context.Service<
   }
 >()("gateway/services/approvals/ReviewApprovals") {
   static readonly layer = (amounts: ApprovalAmounts) =>
-    Layer.effect(
-      ReviewApprovals,
-      Effect.gen(function* () {
-        const review = yield* Review
-        const proposals = yield* Proposals
-        const transactions = yield* Transactions
-        const randomSource = yield* RandomSource
+    layerOf(ReviewApprovals)(function* () {
+      const review = yield* Review
+      const transactions = yield* Transactions
+      const propose = yield* makeProposing
 
-        const rule = Effect.fn("ReviewApprovals.rule")(function* ({ reference, resolution, seen }: Wish, { at, by }: Acting) {
-          const found = yield* transactions.byReference(reference)
-          if (Option.isNone(found)) return yield* new NotDecided({ message: `There is no transaction ${reference}.` })
-          const ruling = rulingOn(found.value.transaction, resolution, at)
-          if (typeof ruling === "string") return yield* new NotDecided({ message: ruling })
-          const details = detailsOf(resolution)
-          const audit = { at, actor: consoleActor(by), subject: reference }
-          if (!needsTwo(amounts, found.value.transaction, resolution)) {
-            yield* review.resolve(reference, resolution, { ...audit, action: "review resolve", details }, seen)
-            return "resolved"
-          }
-          // A form may name a revision that the record has not reached yet.
-          if (found.value.revision !== seen) return yield* new NotDecided({ message: CHANGED })
-          const proposal = { kind: "review resolve", subject: reference, proposedBy: by, proposedAt: at } as const
-          const opened = yield* proposals.open(
-            {
-              ...proposal,
-              id: yield* randomSource.reference,
-              details: { ...shownOf(found.value.transaction, details), seen: seen.toString() }
-            },
-            { ...audit, action: "review propose", details }
-          )
-          if (!opened) return yield* new NotDecided({ message: "A ruling on it waits already for a second person." })
-          return "proposed"
-        })
+      const rule = Effect.fn("ReviewApprovals.rule")(function* ({ reference, resolution, seen }: Wish, acting: Acting) {
+        const { at, by } = acting
+        const found = yield* transactions.byReference(reference)
+        if (Option.isNone(found)) return yield* new NotDecided(`There is no transaction ${reference}.`)
+        const ruling = rulingOn(found.value.transaction, resolution, at)
+        if (typeof ruling === "string") return yield* new NotDecided(ruling)
+        const details = rulingDetails(resolution)
+        if (!needsTwo(amounts, found.value.transaction, resolution)) {
+          const audit = { at, actor: consoleActor(by), action: "review resolve", subject: reference, details }
+          yield* review.resolve(reference, resolution, audit, seen)
+          return "resolved"
+        }
+        // A form may name a revision that the record has not reached yet.
+        if (found.value.revision !== seen) return yield* new NotDecided(CHANGED)
+        yield* propose(
+          {
+            kind: "review resolve",
+            subject: reference,
+            details: { ...shownOf(found.value.transaction, details), seen: seen.toString() },
+            audit: { action: "review propose", details },
+            waitsAlready: "A ruling on it waits already for a second person."
+          },
+          acting
+        )
+        return "proposed"
+      })
 
-        const carryOut = Effect.fn("ReviewApprovals.carryOut")(function* (proposal: Proposal, { actor, at, details }: AuditBy) {
-          const { reference, resolution, seen } = yield* wishOf(proposal)
-          const audit = { at, actor, action: proposal.kind, subject: reference }
-          yield* review
-            .resolve(reference, resolution, { ...audit, details: { ...detailsOf(resolution), ...details } }, seen)
-            .pipe(
-              Effect.catchTag("NotResolved", ({ message }) =>
-                Effect.flatMap(transactions.history(reference), (history) =>
-                  Effect.fail(new NotCarriedOut({ message: `${message}${newsSince(history, proposal.proposedAt)}` }))
-                )
+      const carryOut = Effect.fn("ReviewApprovals.carryOut")(function* (proposal: Proposal, { actor, at, details }: AuditBy) {
+        const { reference, resolution, seen } = yield* wishOf(proposal)
+        const audit = { at, actor, action: proposal.kind, subject: reference }
+        yield* review
+          .resolve(reference, resolution, { ...audit, details: { ...rulingDetails(resolution), ...details } }, seen)
+          .pipe(
+            Effect.catchTag("NotResolved", ({ message }) =>
+              Effect.flatMap(transactions.history(reference), (history) =>
+                Effect.fail(new NotCarriedOut(`${message}${newsSince(history, proposal.proposedAt)}`))
               )
             )
-        })
-
-        return ReviewApprovals.of({ needsTwo: (record, resolution) => needsTwo(amounts, record, resolution), rule, carryOut })
+          )
       })
-    )
+
+      return { needsTwo: (record, resolution) => needsTwo(amounts, record, resolution), rule, carryOut }
+    })
 }
 
 const newsSince = (history: ReadonlyArray<HistoryLine>, since: Instant): string => {
@@ -101,13 +98,6 @@ const newsSince = (history: ReadonlyArray<HistoryLine>, since: Instant): string 
   )
   return lines.length === 0 ? "" : `. Since it was proposed: ${lines.join("; ")}`
 }
-
-const detailsOf = ({ amount, evidence, fee, outcome }: Resolution): Readonly<Record<string, string>> => ({
-  outcome,
-  evidence: maskedText(evidence),
-  ...(amount === null ? {} : { amount_minor: amount.toString() }),
-  ...(fee === null ? {} : { fee_minor: fee.toString() })
-})
 
 /** The second person sees each amount with its currency, and what the tenant asked for. */
 const shownOf = (record: Transaction, details: Readonly<Record<string, string>>): Readonly<Record<string, string>> => ({
@@ -119,7 +109,7 @@ const shownOf = (record: Transaction, details: Readonly<Record<string, string>>)
 })
 
 const Amount = Schema.BigIntFromString.pipe(Schema.decodeTo(Schema.toType(MinorUnits)))
-const decodeDetails = Schema.decodeUnknownEffect(
+const decodeDetails = writtenIn(
   Schema.Struct({
     outcome: Schema.Literals(["successful", "failed"]),
     evidence: Schema.String,
@@ -131,10 +121,8 @@ const decodeDetails = Schema.decodeUnknownEffect(
 
 /** The proposed resolution, as it was written down. */
 const wishOf = ({ details, subject }: Proposal): Effect.Effect<Wish> =>
-  Effect.matchEffect(decodeDetails(details), {
-    onFailure: (error) => Effect.die(error),
-    onSuccess: ({ amount_minor: amount = null, evidence, fee_minor: fee = null, outcome, seen }) =>
-      isReference(subject)
-        ? Effect.succeed({ reference: subject, resolution: { outcome, evidence, amount, fee }, seen })
-        : Effect.die(new Error("a proposal to rule is about no transaction"))
-  })
+  Effect.flatMap(decodeDetails(details), ({ amount_minor: amount = null, evidence, fee_minor: fee = null, outcome, seen }) =>
+    isReference(subject)
+      ? Effect.succeed({ reference: subject, resolution: { outcome, evidence, amount, fee }, seen })
+      : Effect.die(new Error("a proposal to rule is about no transaction"))
+  )

@@ -1,16 +1,15 @@
-import { Context, Effect, Layer } from "effect"
+import { Context, Effect } from "effect"
 import { isCurrency } from "../../domain/Currency.ts"
 import { isReference, type Reference } from "../../domain/Ids.ts"
 import { maskedText } from "../../domain/Masking.ts"
 import { minor } from "../../domain/Money.ts"
-import { consoleActor } from "../../domain/Operator.ts"
 import type { Proposal } from "../../domain/Proposal.ts"
 import { type FileRow, readRulingFile } from "../../domain/RulingFile.ts"
+import { layerOf } from "../../runtime/ServiceLayer.ts"
 import type { AuditBy } from "../ports/AuditLog.ts"
 import { Proposals } from "../ports/Proposals.ts"
-import { RandomSource } from "../ports/RandomSource.ts"
 import { digestOf, type JudgedFile, type RuledFile, RulingFiles } from "../settlement/RulingFiles.ts"
-import { type Acting, NotDecided } from "./Deciding.ts"
+import { type Acting, makeProposing, NotDecided } from "./Deciding.ts"
 
 /** A file of evidence in the console: what it says, and how whoever sends it knows that. */
 export interface EvidenceFile {
@@ -38,52 +37,45 @@ export class ReviewFiles extends Context.Service<
     readonly carryOut: (proposal: Proposal, by: AuditBy) => Effect.Effect<RuledFile>
   }
 >()("gateway/services/approvals/ReviewFiles") {
-  static readonly layer = Layer.effect(
-    ReviewFiles,
-    Effect.gen(function* () {
-      const files = yield* RulingFiles
-      const proposals = yield* Proposals
-      const randomSource = yield* RandomSource
+  static readonly layer = layerOf(ReviewFiles)(function* () {
+    const files = yield* RulingFiles
+    const proposals = yield* Proposals
+    const open = yield* makeProposing
 
-      const propose = Effect.fn("ReviewFiles.propose")(function* ({ evidence, seen, text }: EvidenceFile, { at, by }: Acting) {
-        const file = readRulingFile(text)
-        if (typeof file === "string") return yield* new NotDecided({ message: file })
-        const rows = file.rows.flatMap((row) => {
-          const revision = seen.get(row.reference)
-          return revision === undefined ? [] : [{ ...row, seen: revision }]
-        })
-        const { ready } = yield* files.judgeRows(rows)
-        if (ready.length === 0) return yield* new NotDecided({ message: "No row of it can be ruled as it was looked at." })
-        const digest = digestOf(text)
-        const notRuled = file.rows.length + file.bad.length - ready.length
-        const details = summaryOf({ digest, ready, notRuled }, evidence)
-        const id = yield* randomSource.reference
-        const subject = `file-${digest}`
-        const opened = yield* proposals.open(
-          {
-            id,
-            kind: "review resolve",
-            subject,
-            proposedBy: by,
-            proposedAt: at,
-            details: { ...details, rulings: rowsText(proposedOf(rows, ready)) }
-          },
-          { at, actor: consoleActor(by), action: "review propose", subject, details }
-        )
-        return opened ? id : yield* new NotDecided({ message: "This file waits already for a second person." })
+    const propose = Effect.fn("ReviewFiles.propose")(function* ({ evidence, seen, text }: EvidenceFile, acting: Acting) {
+      const file = readRulingFile(text)
+      if (typeof file === "string") return yield* new NotDecided(file)
+      const rows = file.rows.flatMap((row) => {
+        const revision = seen.get(row.reference)
+        return revision === undefined ? [] : [{ ...row, seen: revision }]
       })
-
-      const standing = Effect.fn("ReviewFiles.standing")((proposal: Proposal) => files.judgeRows(rowsIn(proposal)))
-
-      const carryOut = Effect.fn("ReviewFiles.carryOut")(function* (proposal: Proposal, by: AuditBy) {
-        const { file: digest = "", evidence = "" } = proposal.details
-        const judged = yield* standing(proposal)
-        return yield* files.rule({ digest, ...judged }, evidence, by, (ruling) => proposals.whileApproved(proposal.id, ruling))
-      })
-
-      return ReviewFiles.of({ propose, standing, carryOut })
+      const { ready } = yield* files.judgeRows(rows)
+      if (ready.length === 0) return yield* new NotDecided("No row of it can be ruled as it was looked at.")
+      const digest = digestOf(text)
+      const notRuled = file.rows.length + file.bad.length - ready.length
+      const details = summaryOf({ digest, ready, notRuled }, evidence)
+      return yield* open(
+        {
+          kind: "review resolve",
+          subject: `file-${digest}`,
+          details: { ...details, rulings: rowsText(proposedOf(rows, ready)) },
+          audit: { action: "review propose", details },
+          waitsAlready: "This file waits already for a second person."
+        },
+        acting
+      )
     })
-  )
+
+    const standing = Effect.fn("ReviewFiles.standing")((proposal: Proposal) => files.judgeRows(rowsIn(proposal)))
+
+    const carryOut = Effect.fn("ReviewFiles.carryOut")(function* (proposal: Proposal, by: AuditBy) {
+      const { file: digest = "", evidence = "" } = proposal.details
+      const judged = yield* standing(proposal)
+      return yield* files.rule({ digest, ...judged }, evidence, by, (ruling) => proposals.whileApproved(proposal.id, ruling))
+    })
+
+    return { propose, standing, carryOut }
+  })
 }
 
 /** Whether a proposal is one of many rulings, by a file. */

@@ -1,16 +1,17 @@
-import { Clock, Context, Effect, Layer, Option, Redacted } from "effect"
+import { Clock, Context, Effect, Option, Redacted } from "effect"
 import type { Corridor } from "../../domain/Corridor.ts"
 import type { Currency } from "../../domain/Currency.ts"
 import type { Reference } from "../../domain/Ids.ts"
 import type { Instant } from "../../domain/Instant.ts"
 import { maskedNumber } from "../../domain/Masking.ts"
 import type { MinorUnits } from "../../domain/Money.ts"
-import { type MomoParty, type PayerDetails } from "../../domain/Party.ts"
+import type { MomoParty, PayerDetails } from "../../domain/Party.ts"
 import type { Collection } from "../../domain/Payment.ts"
 import type { AccountFingerprint } from "../../domain/ProviderAccount.ts"
 import type { Transaction } from "../../domain/Transaction.ts"
 import type { CapturedCall } from "../../runtime/CapturedCall.ts"
 import { orPassOver, outsideLimits } from "../../runtime/RouteTrail.ts"
+import { layerOf } from "../../runtime/ServiceLayer.ts"
 import { Codes, type SentCode } from "../ports/Codes.ts"
 import type { Claim } from "../ports/Idempotency.ts"
 import { Policy } from "../ports/Policy.ts"
@@ -103,49 +104,88 @@ export class ChargeDispatch extends Context.Service<
     readonly codeHash: (reference: Reference, otp: Otp) => Uint8Array
   }
 >()("gateway/services/ChargeDispatch") {
-  static readonly layer = Layer.effect(
-    ChargeDispatch,
-    Effect.gen(function* () {
-      const codes = yield* Codes
-      const settlement = yield* Settlement
-      const vault = yield* Vault
-      const policy = yield* Policy
-      const routes = yield* Routes
-      const failover = yield* Failover
-      const registry = yield* ProviderRegistry
+  static readonly layer = layerOf(ChargeDispatch)(function* () {
+    const codes = yield* Codes
+    const settlement = yield* Settlement
+    const vault = yield* Vault
+    const policy = yield* Policy
+    const routes = yield* Routes
+    const failover = yield* Failover
+    const registry = yield* ProviderRegistry
 
-      const codeHash = (reference: Reference, { pin, pinId }: Otp) =>
-        vault.hash("code", Redacted.make(`${reference}|${pinId}|${Redacted.value(pin)}`))
+    const codeHash = (reference: Reference, { pin, pinId }: Otp) =>
+      vault.hash("code", Redacted.make(`${reference}|${pinId}|${Redacted.value(pin)}`))
 
-      const rejectCode = Effect.fnUntraced(function* (placement: Placement, otp: Otp, { note }: CodeRejected) {
-        const { by, claim, collection, partyHash, source } = placement
-        const { appId, mode, reference } = collection
-        const stored = yield* codes.wrong({
-          appId,
-          mode,
-          reference,
-          partyHash,
-          codeHash: codeHash(reference, otp),
-          claim: by === "authorize" ? claim : null
-        })
-        const fact = {
-          _tag: "WrongCode",
-          pinId: otp.pinId,
-          message: codeMessage(source),
-          expiresAt: collection.createdAt + policy.otpExpiryMs,
-          attemptsRemaining: Math.max(0, WRONG_CODES_AT_MOST - stored),
-          note
-        } as const
-        const kept = by === "create" ? claim : null
-        const applied = yield* settlement.apply({ reference, fact, actor: "request", claim: kept })
-        return yield* Effect.fromResult(outcomeResponse(applied, fact))
+    const rejectCode = Effect.fnUntraced(function* (placement: Placement, otp: Otp, { note }: CodeRejected) {
+      const { by, claim, collection, partyHash, source } = placement
+      const { appId, mode, reference } = collection
+      const stored = yield* codes.wrong({
+        appId,
+        mode,
+        reference,
+        partyHash,
+        codeHash: codeHash(reference, otp),
+        claim: by === "authorize" ? claim : null
       })
+      const fact = {
+        _tag: "WrongCode",
+        pinId: otp.pinId,
+        message: codeMessage(source),
+        expiresAt: collection.createdAt + policy.otpExpiryMs,
+        attemptsRemaining: Math.max(0, WRONG_CODES_AT_MOST - stored),
+        note
+      } as const
+      const kept = by === "create" ? claim : null
+      const applied = yield* settlement.apply({ reference, fact, actor: "request", claim: kept })
+      return yield* Effect.fromResult(outcomeResponse(applied, fact))
+    })
 
-      const place = Effect.fn("ChargeDispatch.place")(function* (
-        charger: Charger,
-        placement: Placement,
-        others: ReadonlyArray<Charger> = []
-      ) {
+    /** The contract holds that held when the charge was opened, as for the first. */
+    const firstReady = (chargers: ReadonlyArray<Charger>, { collection, corridor, source }: Placement) => {
+      const priced = chargers.flatMap((charger) => {
+        const fee = contractFeeOf(charger.operations, collection)
+        return fee === undefined ? [] : [{ ...charger, fee }]
+      })
+      return Effect.option(
+        firstToSucceed(
+          priced,
+          ({ fee, operations: port, provider }, index) =>
+            routes
+              .requireReady(provider, "charge")
+              .pipe(
+                Effect.andThen(
+                  requireWithinNetworkLimits(port, source, corridor, collection.amount).pipe(
+                    orPassOver(provider.name, outsideLimits)
+                  )
+                ),
+                Effect.andThen(routes.requireTurn(provider, corridor.country)),
+                Effect.as({ provider, fee, offer: { port, fee, others: priced.slice(index + 1) } })
+              ),
+          () => true
+        )
+      )
+    }
+
+    const applyOutcome = Effect.fnUntraced(function* (placement: Placement, outcome: ChargeOutcome, raw: CapturedCall | null) {
+      const { by, claim, collection, otp } = placement
+      const { reference } = collection
+      if (outcome._tag === "CodeRejected") {
+        if (otp === null) return yield* Effect.die(new Error("a code was refused that was not sent"))
+        return yield* rejectCode(placement, otp, outcome)
+      }
+      if (otp !== null && (outcome._tag === "Accepted" || outcome._tag === "Unknown")) {
+        const expiresAt = (yield* Clock.currentTimeMillis) + policy.collectionExpiryMs
+        yield* settlement.apply({ reference, fact: { _tag: "Charged", expiresAt, note: "" }, actor: "request" })
+      }
+      const successStatus = successStatuses[by]
+      const applied = yield* settlement.apply({ reference, fact: outcome, actor: "request", claim, successStatus, raw })
+      return yield* Effect.fromResult(outcomeResponse(applied, outcome))
+    })
+
+    return {
+      codeHash,
+
+      place: Effect.fn("ChargeDispatch.place")(function* (charger, placement, others: ReadonlyArray<Charger> = []) {
         const { collection, corridor, otp, partyHash, payer, redirectUrl, source, takenAt } = placement
         const { amount, appId, currency, mode, narration, reference } = collection
         if (otp !== null) {
@@ -162,13 +202,9 @@ export class ChargeDispatch extends Context.Service<
           nextAfter: (offer) => (otp === null ? firstReady(offer.others, placement) : Effect.succeedNone)
         })
         return yield* applyOutcome(placement, outcome, raw)
-      })
+      }),
 
-      const senderFirst = Effect.fnUntraced(function* (
-        [first, ...others]: ReadonlyArray<Charger>,
-        code: Omit<SentCode, "account">,
-        currency: Currency
-      ) {
+      senderFirst: Effect.fnUntraced(function* ([first, ...others], code, currency) {
         if (first === undefined) return []
         const sender = Option.getOrNull(yield* codes.sentBy(code))
         const accounts = registry
@@ -176,52 +212,8 @@ export class ChargeDispatch extends Context.Service<
           .flatMap((provider) => (provider.collections ? [{ provider, operations: provider.collections }] : []))
         return [accounts.find((one) => isOf(one, sender, currency)) ?? first, ...others]
       })
-
-      /** The contract holds that held when the charge was opened, as for the first. */
-      const firstReady = (chargers: ReadonlyArray<Charger>, { collection, corridor, source }: Placement) => {
-        const priced = chargers.flatMap((charger) => {
-          const fee = contractFeeOf(charger.operations, collection)
-          return fee === undefined ? [] : [{ ...charger, fee }]
-        })
-        return Effect.option(
-          firstToSucceed(
-            priced,
-            ({ fee, operations: port, provider }, index) =>
-              routes
-                .requireReady(provider, "charge")
-                .pipe(
-                  Effect.andThen(
-                    requireWithinNetworkLimits(port, source, corridor, collection.amount).pipe(
-                      orPassOver(provider.name, outsideLimits)
-                    )
-                  ),
-                  Effect.andThen(routes.requireTurn(provider, corridor.country)),
-                  Effect.as({ provider, fee, offer: { port, fee, others: priced.slice(index + 1) } })
-                ),
-            () => true
-          )
-        )
-      }
-
-      const applyOutcome = Effect.fnUntraced(function* (placement: Placement, outcome: ChargeOutcome, raw: CapturedCall | null) {
-        const { by, claim, collection, otp } = placement
-        const { reference } = collection
-        if (outcome._tag === "CodeRejected") {
-          if (otp === null) return yield* Effect.die(new Error("a code was refused that was not sent"))
-          return yield* rejectCode(placement, otp, outcome)
-        }
-        if (otp !== null && (outcome._tag === "Accepted" || outcome._tag === "Unknown")) {
-          const expiresAt = (yield* Clock.currentTimeMillis) + policy.collectionExpiryMs
-          yield* settlement.apply({ reference, fact: { _tag: "Charged", expiresAt, note: "" }, actor: "request" })
-        }
-        const successStatus = successStatuses[by]
-        const applied = yield* settlement.apply({ reference, fact: outcome, actor: "request", claim, successStatus, raw })
-        return yield* Effect.fromResult(outcomeResponse(applied, outcome))
-      })
-
-      return ChargeDispatch.of({ place, senderFirst, codeHash })
-    })
-  )
+    }
+  })
 }
 
 const notOwn: CodeRejected = { _tag: "CodeRejected", note: "no such code was sent to this payer" }

@@ -1,4 +1,4 @@
-import { Cache, Clock, Context, Duration, Effect, Layer, Option } from "effect"
+import { Cache, Clock, Context, Duration, Effect, Option } from "effect"
 import { passedAtLeast } from "../../domain/ClockLeaps.ts"
 import { DuplicateChargeInFlight } from "../../domain/errors/Ambiguous.ts"
 import { RequestInProgress } from "../../domain/errors/Retriable.ts"
@@ -7,6 +7,7 @@ import { type Instant, iso } from "../../domain/Instant.ts"
 import { RawJson } from "../../domain/Json.ts"
 import { isTerminal } from "../../domain/Payment.ts"
 import type { Transaction } from "../../domain/Transaction.ts"
+import { layerOf } from "../../runtime/ServiceLayer.ts"
 import { ClockTrust } from "../ports/ClockWatch.ts"
 import { PayerLocks } from "../ports/PayerLocks.ts"
 import { Tenants } from "../ports/Tenants.ts"
@@ -55,71 +56,68 @@ export class ChargeGuard extends Context.Service<
     ) => Effect.Effect<A, E | DuplicateChargeInFlight | RequestInProgress>
   }
 >()("gateway/services/ChargeGuard") {
-  static readonly layer = Layer.effect(
-    ChargeGuard,
-    Effect.gen(function* () {
-      const locks = yield* PayerLocks
-      const transactions = yield* Transactions
-      const poller = yield* OutcomePoller
-      const tenants = yield* Tenants
-      const trust = yield* ClockTrust
+  static readonly layer = layerOf(ChargeGuard)(function* () {
+    const locks = yield* PayerLocks
+    const transactions = yield* Transactions
+    const poller = yield* OutcomePoller
+    const tenants = yield* Tenants
+    const trust = yield* ClockTrust
 
-      // Requests that find the same earlier charge at the same time wait for one poll.
-      const polls = yield* Cache.makeWith<Reference, Pick<Polled, "isAbsent">>(
-        Effect.fnUntraced(function* (reference) {
-          const stored = yield* transactions.byReference(reference)
-          return Option.isSome(stored) ? yield* poller.poll(stored.value, "request") : {}
-        }),
-        { capacity: POLLED_AT_ONCE, timeToLive: () => Duration.zero }
+    // Requests that find the same earlier charge at the same time wait for one poll.
+    const polls = yield* Cache.makeWith<Reference, Pick<Polled, "isAbsent">>(
+      Effect.fnUntraced(function* (reference) {
+        const stored = yield* transactions.byReference(reference)
+        return Option.isSome(stored) ? yield* poller.poll(stored.value, "request") : {}
+      }),
+      { capacity: POLLED_AT_ONCE, timeToLive: () => Duration.zero }
+    )
+
+    const read = (reference: Reference) =>
+      Effect.map(
+        transactions.byReference(reference),
+        Option.map(({ transaction }) => transaction)
       )
 
-      const read = (reference: Reference) =>
-        Effect.map(
-          transactions.byReference(reference),
-          Option.map(({ transaction }) => transaction)
-        )
-
-      /**
-       * Answers the earlier charge if it stands in the way, as it is after the provider was asked. One that waits for a code and has none on its
-       * way had one that was called wrong: it stands in the way only if the provider has it, or does not say (contract GUARD-9).
-       */
-      const blockingCharge = Effect.fnUntraced(function* (
-        reference: Reference,
-        hasCodeOnItsWay: boolean,
-        isOtherSale: (earlier: Transaction) => boolean
-      ) {
-        const earlier = yield* read(reference)
-        if (Option.isNone(earlier) || isOtherSale(earlier.value)) return Option.none()
-        if (isSure(earlier.value)) return Option.filter(earlier, mayBePaid)
-        const { isAbsent = false } = yield* Cache.get(polls, reference)
-        const isFree = (now: Transaction) => isAbsent && !hasCodeOnItsWay && needsCode(now)
-        return Option.filter(yield* read(reference), (now) => mayBePaid(now) && !isFree(now))
-      })
-
-      const placeWhenFree = Effect.fn("ChargeGuard.placeWhenFree")(function* <A, E>(
-        { appId, mode, own, partyHash }: Payer,
-        place: (last: LastCharge) => Effect.Effect<Option.Option<A>, E>
-      ) {
-        const since = yield* Clock.currentTimeMillis
-        const leaps = yield* trust.leaps
-        const repeats = yield* tenants.repeatSales(appId)
-        const isOtherSale = (earlier: Transaction) => repeats && succeededBefore(earlier, since)
-        for (let look = 0; look < LOOKS_AT_MOST; look++) {
-          const charges = yield* locks.charges(appId, mode, partyHash)
-          for (const { at, reference } of charges.placed) {
-            if (reference === own || passedAtLeast(leaps, at, since) >= LOOK_BACK_MS) continue
-            const earlier = yield* blockingCharge(reference, reference === charges.holder, isOtherSale)
-            if (Option.isSome(earlier)) return yield* duplicateOf(earlier.value)
-          }
-          const placed = yield* place({ holder: charges.holder })
-          if (Option.isSome(placed)) return placed.value
-        }
-        return yield* new RequestInProgress({})
-      })
-
-      return ChargeGuard.of({ placeWhenFree })
+    /**
+     * Answers the earlier charge if it stands in the way, as it is after the provider was asked. One that waits for a code and has none on its
+     * way had one that was called wrong: it stands in the way only if the provider has it, or does not say (contract GUARD-9).
+     */
+    const blockingCharge = Effect.fnUntraced(function* (
+      reference: Reference,
+      hasCodeOnItsWay: boolean,
+      isOtherSale: (earlier: Transaction) => boolean
+    ) {
+      const earlier = yield* read(reference)
+      if (Option.isNone(earlier) || isOtherSale(earlier.value)) return Option.none()
+      if (isSure(earlier.value)) return Option.filter(earlier, mayBePaid)
+      const { isAbsent = false } = yield* Cache.get(polls, reference)
+      const isFree = (now: Transaction) => isAbsent && !hasCodeOnItsWay && needsCode(now)
+      return Option.filter(yield* read(reference), (now) => mayBePaid(now) && !isFree(now))
     })
-  )
+
+    const placeWhenFree = Effect.fn("ChargeGuard.placeWhenFree")(function* <A, E>(
+      { appId, mode, own, partyHash }: Payer,
+      place: (last: LastCharge) => Effect.Effect<Option.Option<A>, E>
+    ) {
+      const since = yield* Clock.currentTimeMillis
+      const leaps = yield* trust.leaps
+      const repeats = yield* tenants.repeatSales(appId)
+      const isOtherSale = (earlier: Transaction) => repeats && succeededBefore(earlier, since)
+      for (let look = 0; look < LOOKS_AT_MOST; look++) {
+        const charges = yield* locks.charges(appId, mode, partyHash)
+        for (const { at, reference } of charges.placed) {
+          if (reference === own || passedAtLeast(leaps, at, since) >= LOOK_BACK_MS) continue
+          const earlier = yield* blockingCharge(reference, reference === charges.holder, isOtherSale)
+          if (Option.isSome(earlier)) return yield* duplicateOf(earlier.value)
+        }
+        const placed = yield* place({ holder: charges.holder })
+        if (Option.isSome(placed)) return placed.value
+      }
+      return yield* new RequestInProgress({})
+    })
+
+    return { placeWhenFree }
+  })
 }
 
 /** Nothing that its provider says now changes what it is to the guard. */

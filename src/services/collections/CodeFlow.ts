@@ -1,4 +1,4 @@
-import { Clock, Context, Effect, Layer, Option, Redacted } from "effect"
+import { Clock, Context, Effect, Option, Redacted } from "effect"
 import { waitsForCode } from "../../domain/CollectionMoves.ts"
 import type { Corridor } from "../../domain/Corridor.ts"
 import type { DuplicateChargeInFlight } from "../../domain/errors/Ambiguous.ts"
@@ -8,21 +8,23 @@ import {
   type AmountBelowMinimum,
   type CapabilityNotAllowed,
   type CorridorUnsupported,
+  invalid,
   type NotFound,
   type ScreeningDenied,
   TenantFrozen,
-  ValidationFailed
+  type ValidationFailed
 } from "../../domain/errors/Terminal.ts"
 import type { Instant } from "../../domain/Instant.ts"
 import { maskedNumber } from "../../domain/Masking.ts"
 import { msisdnOf } from "../../domain/Msisdn.ts"
-import { type MomoParty } from "../../domain/Party.ts"
+import type { MomoParty } from "../../domain/Party.ts"
 import { payerIdentity } from "../../domain/PartyIdentity.ts"
 import type { Collection } from "../../domain/Payment.ts"
 import type { Caller } from "../../domain/Tenant.ts"
 import type { Transaction } from "../../domain/Transaction.ts"
 import { withMoneyTurn } from "../../runtime/CallTurn.ts"
 import { beginCandidates, orPassOver, outsideLimits } from "../../runtime/RouteTrail.ts"
+import { layerOf } from "../../runtime/ServiceLayer.ts"
 import { Admission, requireNetwork } from "../admission/Admission.ts"
 import { PartyScreening } from "../admission/PartyScreening.ts"
 import { type CodeAttemptOutcome, Codes } from "../ports/Codes.ts"
@@ -87,165 +89,156 @@ export class CodeFlow extends Context.Service<
     ) => Effect.Effect<Transaction, AuthorizeRefusal>
   }
 >()("gateway/services/CodeFlow") {
-  static readonly layer = Layer.effect(
-    CodeFlow,
-    Effect.gen(function* () {
-      const admission = yield* Admission
-      const screening = yield* PartyScreening
-      const records = yield* Records
-      const transactions = yield* Transactions
-      const registry = yield* ProviderRegistry
-      const routes = yield* Routes
-      const poller = yield* OutcomePoller
-      const settlement = yield* Settlement
-      const guard = yield* ChargeGuard
-      const dispatch = yield* ChargeDispatch
-      const codes = yield* Codes
-      const vault = yield* Vault
-      const policy = yield* Policy
+  static readonly layer = layerOf(CodeFlow)(function* () {
+    const admission = yield* Admission
+    const screening = yield* PartyScreening
+    const records = yield* Records
+    const transactions = yield* Transactions
+    const registry = yield* ProviderRegistry
+    const routes = yield* Routes
+    const poller = yield* OutcomePoller
+    const settlement = yield* Settlement
+    const guard = yield* ChargeGuard
+    const dispatch = yield* ChargeDispatch
+    const codes = yield* Codes
+    const vault = yield* Vault
+    const policy = yield* Policy
 
-      const current = (caller: Caller, { reference }: Collection) => records.transaction(caller, reference, "collection")
+    const current = (caller: Caller, { reference }: Collection) => records.transaction(caller, reference, "collection")
 
-      /** 422: a reference cannot be redirected to another payer. The mask decides, and the keyed hash as long as it is kept. */
-      const payerOf = Effect.fnUntraced(function* (collection: Collection, payer: MomoParty) {
-        const { msisdn, network } = payer
-        const partyHash = vault.hash("party", payerIdentity(payer))
-        const stored = yield* codes.partyHash(collection.reference)
-        const same =
-          maskedNumber(Redacted.value(msisdn)) === collection.maskedSource &&
-          Option.match(stored, { onNone: () => true, onSome: (hash) => Buffer.from(hash).equals(partyHash) })
-        if (!same) return yield* invalid("source.msisdn", "must be the payer of this collection")
-        return { partyHash, network }
-      })
-
-      const sourceOf = Effect.fnUntraced(function* (collection: Collection, { source }: AuthorizeCommand) {
-        const country = source.country ?? collection.corridor.country
-        if (country !== collection.corridor.country) return yield* invalid("source.country", "must be the charge's own country")
-        const msisdn = msisdnOf(Redacted.value(source.msisdn), country)
-        if (Option.isNone(msisdn))
-          return yield* invalid("source.msisdn", "must be a phone number with its country's prefix and a possible length")
-        return { _tag: "momo", msisdn: Redacted.make(msisdn.value), network: source.network, country } satisfies MomoParty
-      })
-
-      /** Where the code was sent from. A code can be said again later: none is spent on a provider that is left alone. */
-      const chargerOf = Effect.fnUntraced(function* (collection: Collection, source: MomoParty, corridor: Corridor) {
-        const provider = Option.getOrUndefined(sentWith(registry, collection))
-        yield* beginCandidates([collection.provider], provider?.collections === undefined ? "no_account" : "not_asked")
-        if (provider?.collections === undefined) return yield* new ProviderError({})
-        yield* routes.requireReady(provider, "charge")
-        yield* requireWithinNetworkLimits(provider.collections, source, corridor, collection.amount).pipe(
-          orPassOver(provider.name, outsideLimits)
-        )
-        yield* routes.requireTurn(provider, collection.corridor.country)
-        return { provider, operations: provider.collections }
-      })
-
-      const authorize = Effect.fn("CodeFlow.authorize")(function* (
-        caller: Caller,
-        command: AuthorizeCommand,
-        claim: Claim | null
-      ) {
-        yield* admission.requireMoneyCapability(caller, "collections")
-        const collection = yield* records.transaction(caller, command.reference, "collection")
-        if (collection.kind !== "collection") return collection
-        const corridor = yield* admission.corridor(collection.corridor)
-        const given = yield* sourceOf(collection, command)
-        const network = yield* requireNetwork(corridor, given.country, given.network, "source.network")
-        yield* screening.payer(given, null)
-        const source = { ...given, network }
-        const { partyHash } = yield* payerOf(collection, source)
-        if (collection.status !== "requires_action") return collection
-        const action = collection.nextAction
-        if (action === null) return yield* new RequestInProgress({ reference: collection.reference })
-        if (action._tag !== "otp") return yield* invalid("authorization", "this collection does not wait for a code")
-        const at = yield* Clock.currentTimeMillis
-        if (at >= action.expiresAt) return yield* answerExpired(caller, collection)
-        const charger = yield* chargerOf(collection, source, corridor)
-
-        const { appId, mode, reference } = collection
-        const attempt = {
-          appId,
-          mode,
-          reference,
-          partyHash,
-          claim,
-          at,
-          codeHash: dispatch.codeHash(reference, command.otp),
-          leaseMs: policy.idempotencyLeaseMs,
-          wrongAtMost: WRONG_CODES_AT_MOST
-        }
-        // The guard may have asked the provider about earlier charges: the clock is read when the code is about to leave.
-        const attempted = yield* guard.placeWhenFree({ appId, mode, partyHash, own: reference }, ({ holder }) =>
-          Effect.gen(function* (): Effect.fn.Return<Option.Option<Begun>> {
-            const now = yield* Clock.currentTimeMillis
-            if (now >= action.expiresAt) return Option.some({ _tag: "Expired" })
-            const result = yield* codes.begin({ ...attempt, at: now, holder })
-            if (result._tag === "PayerBusy") return Option.none()
-            return Option.some(result._tag === "Leased" ? { ...result, takenAt: now } : result)
-          })
-        )
-        switch (attempted._tag) {
-          case "Leased": {
-            const found = attempted.wrong > 0 ? yield* findCharge(collection, attempt) : Option.none()
-            if (Option.isSome(found)) return found.value
-            const payment = { collection, corridor, source, partyHash, otp: command.otp, redirectUrl: null, payer: null, claim }
-            return yield* dispatch.place(charger, { ...payment, takenAt: attempted.takenAt, by: "authorize" })
-          }
-          case "Expired":
-            return yield* answerExpired(caller, collection)
-          case "Frozen":
-            return yield* new TenantFrozen({})
-          case "KnownWrong":
-            return yield* new OtpIncorrect({ reference, attempts_remaining: WRONG_CODES_AT_MOST - attempted.wrong })
-          case "Spent":
-            return yield* new RateLimited({ scope: "code", retry_after_seconds: Math.ceil((action.expiresAt - at) / 1000) })
-          case "Unheard":
-            return yield* applyUnheard(collection, at)
-          case "Busy":
-          case "Moved":
-            return yield* answerMoved(caller, collection)
-        }
-      }, withMoneyTurn)
-
-      const answerMoved = Effect.fnUntraced(function* (caller: Caller, collection: Collection) {
-        const now = yield* current(caller, collection)
-        return now.status === "requires_action" ? yield* new RequestInProgress({ reference: collection.reference }) : now
-      })
-
-      /**
-       * A code of it was called wrong, which its provider may contradict later: another one is said only once the provider has been asked and
-       * has nothing. Some: the record as it is with what was found. The code is not spent where nobody answers.
-       */
-      const findCharge = Effect.fnUntraced(function* ({ reference }: Collection, attempt: Parameters<typeof codes.unsaid>[0]) {
-        const stored = yield* transactions.byReference(reference)
-        if (Option.isNone(stored)) return yield* Effect.die(new Error("a collection vanished"))
-        const { isAbsent = false, record } = yield* poller.poll(stored.value, "request")
-        if (isAbsent && waitsForCode(record)) return Option.none()
-        yield* codes.unsaid(attempt)
-        return waitsForCode(record) ? yield* new ProviderError({}) : Option.some(record)
-      })
-
-      /** A process died while a code was on its way: the charge may have been placed, and is polled from now on. */
-      const applyUnheard = ({ reference }: Collection, at: number) =>
-        settlement.apply({
-          reference,
-          fact: {
-            _tag: "Charged",
-            expiresAt: at + policy.collectionExpiryMs,
-            note: "the answer to an earlier code was lost"
-          },
-          actor: "request"
-        })
-
-      const answerExpired = Effect.fnUntraced(function* (caller: Caller, collection: Collection) {
-        const stored = yield* transactions.byReference(collection.reference)
-        if (Option.isSome(stored)) yield* poller.poll(stored.value, "request")
-        return yield* current(caller, collection)
-      })
-
-      return CodeFlow.of({ authorize })
+    /** 422: a reference cannot be redirected to another payer. The mask decides, and the keyed hash as long as it is kept. */
+    const payerOf = Effect.fnUntraced(function* (collection: Collection, payer: MomoParty) {
+      const { msisdn, network } = payer
+      const partyHash = vault.hash("party", payerIdentity(payer))
+      const stored = yield* codes.partyHash(collection.reference)
+      const same =
+        maskedNumber(Redacted.value(msisdn)) === collection.maskedSource &&
+        Option.match(stored, { onNone: () => true, onSome: (hash) => Buffer.from(hash).equals(partyHash) })
+      if (!same) return yield* invalid("source.msisdn", "must be the payer of this collection")
+      return { partyHash, network }
     })
-  )
-}
 
-const invalid = (path: string, message: string) => Effect.fail(new ValidationFailed({ issues: [{ path, message }] }))
+    const sourceOf = Effect.fnUntraced(function* (collection: Collection, { source }: AuthorizeCommand) {
+      const country = source.country ?? collection.corridor.country
+      if (country !== collection.corridor.country) return yield* invalid("source.country", "must be the charge's own country")
+      const msisdn = msisdnOf(Redacted.value(source.msisdn), country)
+      if (Option.isNone(msisdn))
+        return yield* invalid("source.msisdn", "must be a phone number with its country's prefix and a possible length")
+      return { _tag: "momo", msisdn: Redacted.make(msisdn.value), network: source.network, country } satisfies MomoParty
+    })
+
+    /** Where the code was sent from. A code can be said again later: none is spent on a provider that is left alone. */
+    const chargerOf = Effect.fnUntraced(function* (collection: Collection, source: MomoParty, corridor: Corridor) {
+      const provider = Option.getOrUndefined(sentWith(registry, collection))
+      yield* beginCandidates([collection.provider], provider?.collections === undefined ? "no_account" : "not_asked")
+      if (provider?.collections === undefined) return yield* new ProviderError({})
+      yield* routes.requireReady(provider, "charge")
+      yield* requireWithinNetworkLimits(provider.collections, source, corridor, collection.amount).pipe(
+        orPassOver(provider.name, outsideLimits)
+      )
+      yield* routes.requireTurn(provider, collection.corridor.country)
+      return { provider, operations: provider.collections }
+    })
+
+    const authorize: CodeFlow["Service"]["authorize"] = Effect.fn("CodeFlow.authorize")(function* (caller, command, claim) {
+      yield* admission.requireMoneyCapability(caller, "collections")
+      const collection = yield* records.transaction(caller, command.reference, "collection")
+      if (collection.kind !== "collection") return collection
+      const corridor = yield* admission.corridor(collection.corridor)
+      const given = yield* sourceOf(collection, command)
+      const network = yield* requireNetwork(corridor, given.country, given.network, "source.network")
+      yield* screening.payer(given, null)
+      const source = { ...given, network }
+      const { partyHash } = yield* payerOf(collection, source)
+      if (collection.status !== "requires_action") return collection
+      const action = collection.nextAction
+      if (action === null) return yield* new RequestInProgress({ reference: collection.reference })
+      if (action._tag !== "otp") return yield* invalid("authorization", "this collection does not wait for a code")
+      const at = yield* Clock.currentTimeMillis
+      if (at >= action.expiresAt) return yield* answerExpired(caller, collection)
+      const charger = yield* chargerOf(collection, source, corridor)
+
+      const { appId, mode, reference } = collection
+      const attempt = {
+        appId,
+        mode,
+        reference,
+        partyHash,
+        claim,
+        at,
+        codeHash: dispatch.codeHash(reference, command.otp),
+        leaseMs: policy.idempotencyLeaseMs,
+        wrongAtMost: WRONG_CODES_AT_MOST
+      }
+      // The guard may have asked the provider about earlier charges: the clock is read when the code is about to leave.
+      const attempted = yield* guard.placeWhenFree({ appId, mode, partyHash, own: reference }, ({ holder }) =>
+        Effect.gen(function* (): Effect.fn.Return<Option.Option<Begun>> {
+          const now = yield* Clock.currentTimeMillis
+          if (now >= action.expiresAt) return Option.some({ _tag: "Expired" })
+          const result = yield* codes.begin({ ...attempt, at: now, holder })
+          if (result._tag === "PayerBusy") return Option.none()
+          return Option.some(result._tag === "Leased" ? { ...result, takenAt: now } : result)
+        })
+      )
+      switch (attempted._tag) {
+        case "Leased": {
+          const found = attempted.wrong > 0 ? yield* findCharge(collection, attempt) : Option.none()
+          if (Option.isSome(found)) return found.value
+          const payment = { collection, corridor, source, partyHash, otp: command.otp, redirectUrl: null, payer: null, claim }
+          return yield* dispatch.place(charger, { ...payment, takenAt: attempted.takenAt, by: "authorize" })
+        }
+        case "Expired":
+          return yield* answerExpired(caller, collection)
+        case "Frozen":
+          return yield* new TenantFrozen({})
+        case "KnownWrong":
+          return yield* new OtpIncorrect({ reference, attempts_remaining: WRONG_CODES_AT_MOST - attempted.wrong })
+        case "Spent":
+          return yield* new RateLimited({ scope: "code", retry_after_seconds: Math.ceil((action.expiresAt - at) / 1000) })
+        case "Unheard":
+          return yield* applyUnheard(collection, at)
+        case "Busy":
+        case "Moved":
+          return yield* answerMoved(caller, collection)
+      }
+    }, withMoneyTurn)
+
+    const answerMoved = Effect.fnUntraced(function* (caller: Caller, collection: Collection) {
+      const now = yield* current(caller, collection)
+      return now.status === "requires_action" ? yield* new RequestInProgress({ reference: collection.reference }) : now
+    })
+
+    /**
+     * A code of it was called wrong, which its provider may contradict later: another one is said only once the provider has been asked and
+     * has nothing. Some: the record as it is with what was found. The code is not spent where nobody answers.
+     */
+    const findCharge = Effect.fnUntraced(function* ({ reference }: Collection, attempt: Parameters<typeof codes.unsaid>[0]) {
+      const stored = yield* transactions.byReference(reference)
+      if (Option.isNone(stored)) return yield* Effect.die(new Error("a collection vanished"))
+      const { isAbsent = false, record } = yield* poller.poll(stored.value, "request")
+      if (isAbsent && waitsForCode(record)) return Option.none()
+      yield* codes.unsaid(attempt)
+      return waitsForCode(record) ? yield* new ProviderError({}) : Option.some(record)
+    })
+
+    /** A process died while a code was on its way: the charge may have been placed, and is polled from now on. */
+    const applyUnheard = ({ reference }: Collection, at: number) =>
+      settlement.apply({
+        reference,
+        fact: {
+          _tag: "Charged",
+          expiresAt: at + policy.collectionExpiryMs,
+          note: "the answer to an earlier code was lost"
+        },
+        actor: "request"
+      })
+
+    const answerExpired = Effect.fnUntraced(function* (caller: Caller, collection: Collection) {
+      const stored = yield* transactions.byReference(collection.reference)
+      if (Option.isSome(stored)) yield* poller.poll(stored.value, "request")
+      return yield* current(caller, collection)
+    })
+
+    return { authorize }
+  })
+}

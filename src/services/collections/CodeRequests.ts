@@ -1,20 +1,22 @@
-import { Context, Effect, Layer, Redacted } from "effect"
+import { Context, Effect, Redacted } from "effect"
 import { corridorKeyOf } from "../../domain/Corridor.ts"
 import type { ProviderError, RateLimited } from "../../domain/errors/Retriable.ts"
 import {
   type CapabilityNotAllowed,
   CorridorUnsupported,
+  invalid,
   ProviderCapabilityUnsupported,
   type ScreeningDenied,
   type TenantFrozen,
-  ValidationFailed
+  type ValidationFailed
 } from "../../domain/errors/Terminal.ts"
 import { iso } from "../../domain/Instant.ts"
 import { maskedNumber } from "../../domain/Masking.ts"
-import { type MomoParty } from "../../domain/Party.ts"
+import type { MomoParty } from "../../domain/Party.ts"
 import { payerIdentity } from "../../domain/PartyIdentity.ts"
 import { stampOf } from "../../domain/ProviderAccount.ts"
 import type { Caller } from "../../domain/Tenant.ts"
+import { layerOf } from "../../runtime/ServiceLayer.ts"
 import { Admission, requireNetwork } from "../admission/Admission.ts"
 import { PartyScreening } from "../admission/PartyScreening.ts"
 import { Corridors } from "../ports/Corridors.ts"
@@ -54,51 +56,44 @@ export class CodeRequests extends Context.Service<
     readonly send: (caller: Caller, command: SendOtpCommand) => Effect.Effect<SentCode, CodeRequestRefusal>
   }
 >()("gateway/services/CodeRequests") {
-  static readonly layer = Layer.effect(
-    CodeRequests,
-    Effect.gen(function* () {
-      const admission = yield* Admission
-      const screening = yield* PartyScreening
-      const corridors = yield* Corridors
-      const routes = yield* Routes
-      const sendCode = yield* codeSender
-      const vault = yield* Vault
+  static readonly layer = layerOf(CodeRequests)(function* () {
+    const admission = yield* Admission
+    const screening = yield* PartyScreening
+    const corridors = yield* Corridors
+    const routes = yield* Routes
+    const sendCode = yield* codeSender
+    const vault = yield* Vault
 
-      /** A country's momo collections: the active row, or the refusal that names the one which is not. */
-      const corridorIn = Effect.fnUntraced(function* (country: string) {
-        const rows = (yield* corridors.list).filter(
-          (row) => row.country === country && row.direction === "collection" && row.method === "momo"
-        )
-        const row = rows.find(({ active }) => active) ?? rows[0]
-        if (row === undefined)
-          return yield* new ValidationFailed({ issues: [{ path: "country", message: "no collections are made there" }] })
-        if (!row.active) return yield* new CorridorUnsupported(corridorKeyOf(row))
-        return row
-      })
-
-      const send = Effect.fn("CodeRequests.send")(function* (caller: Caller, { country, source }: SendOtpCommand) {
-        yield* admission.requireMoneyCapability(caller, "collections")
-        const corridor = yield* corridorIn(country)
-        if (source.country !== country)
-          return yield* new ValidationFailed({
-            issues: [{ path: "source.country", message: "must be the request's own country" }]
-          })
-        const network = yield* requireNetwork(corridor, country, source.network, "source.network")
-        yield* screening.payer(source, null)
-        const providers = yield* routes.forCorridor(caller, corridor, ({ collections }) => collections)
-        const [first] = chargersFor(providers, { ...source, network }, corridor.currency)
-        if (first === undefined) return yield* new CorridorUnsupported(corridorKeyOf(corridor))
-        const port = first.operations
-        const account = stampOf(first.provider, corridor.currency).account ?? null
-        if (port.sendCode === undefined)
-          return yield* new ProviderCapabilityUnsupported({ capability: "collections", reason: "provider_not_supported" })
-        const { appId, mode } = caller
-        const number = { appId, mode, partyHash: vault.hash("party", payerIdentity(source)) }
-        const { expiresAt, message, pinId } = yield* sendCode(port, number, source, account)
-        return { pin_id: pinId, message, masked_msisdn: maskedNumber(Redacted.value(source.msisdn)), expires_at: iso(expiresAt) }
-      })
-
-      return CodeRequests.of({ send })
+    /** A country's momo collections: the active row, or the refusal that names the one which is not. */
+    const corridorIn = Effect.fnUntraced(function* (country: string) {
+      const rows = (yield* corridors.list).filter(
+        (row) => row.country === country && row.direction === "collection" && row.method === "momo"
+      )
+      const row = rows.find(({ active }) => active) ?? rows[0]
+      if (row === undefined) return yield* invalid("country", "no collections are made there")
+      if (!row.active) return yield* new CorridorUnsupported(corridorKeyOf(row))
+      return row
     })
-  )
+
+    const send = Effect.fn("CodeRequests.send")(function* (caller: Caller, { country, source }: SendOtpCommand) {
+      yield* admission.requireMoneyCapability(caller, "collections")
+      const corridor = yield* corridorIn(country)
+      if (source.country !== country) return yield* invalid("source.country", "must be the request's own country")
+      const network = yield* requireNetwork(corridor, country, source.network, "source.network")
+      yield* screening.payer(source, null)
+      const providers = yield* routes.forCorridor(caller, corridor, ({ collections }) => collections)
+      const [first] = chargersFor(providers, { ...source, network }, corridor.currency)
+      if (first === undefined) return yield* new CorridorUnsupported(corridorKeyOf(corridor))
+      const port = first.operations
+      const account = stampOf(first.provider, corridor.currency).account ?? null
+      if (port.sendCode === undefined)
+        return yield* new ProviderCapabilityUnsupported({ capability: "collections", reason: "provider_not_supported" })
+      const { appId, mode } = caller
+      const number = { appId, mode, partyHash: vault.hash("party", payerIdentity(source)) }
+      const { expiresAt, message, pinId } = yield* sendCode(port, number, source, account)
+      return { pin_id: pinId, message, masked_msisdn: maskedNumber(Redacted.value(source.msisdn)), expires_at: iso(expiresAt) }
+    })
+
+    return { send }
+  })
 }

@@ -1,4 +1,4 @@
-import { Clock, Context, Effect, Layer, Option, Redacted } from "effect"
+import { Clock, Context, Effect, Option, Redacted } from "effect"
 import { type Corridor, type CorridorKey, corridorKeyOf, networkOf } from "../../domain/Corridor.ts"
 import type { Currency } from "../../domain/Currency.ts"
 import type { DuplicateChargeInFlight } from "../../domain/errors/Ambiguous.ts"
@@ -14,14 +14,15 @@ import {
   type AmountBelowMinimum,
   type CapabilityNotAllowed,
   CorridorUnsupported,
+  invalid,
   type ScreeningDenied,
   type TenantFrozen,
-  ValidationFailed
+  type ValidationFailed
 } from "../../domain/errors/Terminal.ts"
 import type { Instant } from "../../domain/Instant.ts"
 import { maskedNumber } from "../../domain/Masking.ts"
 import type { MinorUnits } from "../../domain/Money.ts"
-import { type MomoParty, type PayerDetails } from "../../domain/Party.ts"
+import type { MomoParty, PayerDetails } from "../../domain/Party.ts"
 import { payerIdentity } from "../../domain/PartyIdentity.ts"
 import type { Collection } from "../../domain/Payment.ts"
 import { stampOf } from "../../domain/ProviderAccount.ts"
@@ -31,6 +32,7 @@ import type { Transaction } from "../../domain/Transaction.ts"
 import { type WindowUse, windowsAt } from "../../domain/VelocityLimits.ts"
 import { withMoneyTurn } from "../../runtime/CallTurn.ts"
 import { orPassOver, outsideLimits, passOverOthers, rankByPrices } from "../../runtime/RouteTrail.ts"
+import { layerOf } from "../../runtime/ServiceLayer.ts"
 import { Admission, requireNetwork, requireRedirectUrl, requireWithinCorridorBounds } from "../admission/Admission.ts"
 import { PartyScreening } from "../admission/PartyScreening.ts"
 import { Velocity } from "../admission/Velocity.ts"
@@ -94,26 +96,79 @@ export class Collections extends Context.Service<
     readonly create: (caller: Caller, command: CollectionCommand, fresh: FreshClaim) => Effect.Effect<Transaction, ChargeRefusal>
   }
 >()("gateway/services/Collections") {
-  static readonly layer = Layer.effect(
-    Collections,
-    Effect.gen(function* () {
-      const admission = yield* Admission
-      const routes = yield* Routes
-      const openRecord = yield* recordOpener
-      const settlement = yield* Settlement
-      const vault = yield* Vault
-      const policy = yield* Policy
-      const guard = yield* ChargeGuard
-      const dispatch = yield* ChargeDispatch
-      const velocity = yield* Velocity
-      const screening = yield* PartyScreening
-      const sendCode = yield* codeSender
+  static readonly layer = layerOf(Collections)(function* () {
+    const admission = yield* Admission
+    const routes = yield* Routes
+    const openRecord = yield* recordOpener
+    const settlement = yield* Settlement
+    const vault = yield* Vault
+    const policy = yield* Policy
+    const guard = yield* ChargeGuard
+    const dispatch = yield* ChargeDispatch
+    const velocity = yield* Velocity
+    const screening = yield* PartyScreening
+    const sendCode = yield* codeSender
 
-      const create = Effect.fn("Collections.create")(function* (
-        caller: Caller,
-        command: CollectionCommand,
-        { claim, tenant, windows: counters }: FreshClaim
-      ) {
+    /** Those who reach the payer and whose contract covers the charge. */
+    const ableOf = Effect.fnUntraced(function* (
+      providers: ReadonlyArray<Charger>,
+      payer: MomoParty,
+      priced: Parameters<typeof contractFeeOf>[1]
+    ) {
+      const reaching = chargersFor(providers, payer, priced.currency)
+      yield* passOverOthers(providers, reaching, "network_unreached")
+      const able = reaching.filter(({ operations }) => contractFeeOf(operations, priced) !== undefined)
+      yield* passOverOthers(reaching, able, "no_contract_fee")
+      return able
+    })
+
+    /** The cheapest by their contracts first. One whose answers name the fee is compared with none, and keeps its place. */
+    const byContractFee = Effect.fnUntraced(function* (
+      chargers: ReadonlyArray<Charger>,
+      priced: Parameters<typeof contractFeeOf>[1]
+    ) {
+      const feeOf = ({ operations }: Charger) => contractFeeOf(operations, priced) ?? null
+      const totalOf = (charger: Charger): bigint | null => {
+        const fee = feeOf(charger)
+        return fee === null ? null : priced.amount + fee
+      }
+      const ranked = cheapestFirst(chargers, (charger) => {
+        const total = totalOf(charger)
+        return total === null ? null : { total, arrives: priced.amount }
+      })
+      yield* rankByPrices(ranked.map((charger) => [charger.provider.name, totalOf(charger)] as const))
+      return ranked
+    })
+
+    /** One that is held back is passed over, unless there is no other. */
+    const preferReady = Effect.fnUntraced(function* (chargers: ReadonlyArray<Charger>) {
+      const ready = yield* Effect.filter(chargers, ({ provider }) => Effect.isSuccess(routes.requireReady(provider, "charge")))
+      return ready.length > 0 ? ready : chargers
+    })
+
+    const open = Effect.fnUntraced(function* (draft: Draft, payer: LastCharge | null) {
+      const now = yield* Clock.currentTimeMillis
+      const { caller, claim, code, command, corridor, partyHash } = draft
+      const lifetimeMs = corridor.customerAction === "redirect" ? policy.redirectExpiryMs : policy.collectionExpiryMs
+      const collection = newCollection(draft, now, code?.expiresAt ?? now + lifetimeMs)
+      const { nextAction, status } = collection
+      // As they are by now: a cap may have been set while the charge waited for its turn. They are nearly always cached.
+      const counted = windowsAt(yield* velocity.windows(caller, "collection", partyHash, command), now)
+      const opened = yield* openRecord({
+        claim,
+        record: collection,
+        entry: null,
+        // A charge that the payer has to go on with is answered when it is known how.
+        event: status === "pending" || nextAction !== null ? `collection.${status}` : null,
+        partyHash,
+        counters: counted,
+        ...(payer === null ? {} : { payer })
+      })
+      return { collection, counted, opened }
+    })
+
+    return {
+      create: Effect.fn("Collections.create")(function* (caller, command, { claim, tenant, windows: counters }) {
         const { country, currency, method, source } = command
         const key: CorridorKey = { country, currency, direction: "collection", method }
         yield* admission.requireMoneyCapability(caller, "collections", tenant)
@@ -124,10 +179,7 @@ export class Collections extends Context.Service<
         const route = yield* routes.forPayment(caller, corridor, ({ collections }) => collections, preferred)
         const { providers } = route
         if (source === null || providers.length === 0) return yield* new CorridorUnsupported(key)
-        if (source.country !== country)
-          return yield* new ValidationFailed({
-            issues: [{ path: "source.country", message: "must be the charge's own country" }]
-          })
+        if (source.country !== country) return yield* invalid("source.country", "must be the charge's own country")
         const network = yield* requireNetwork(corridor, source.country, source.network, "source.network")
         const priced = { ...command, corridor, network, createdAt: yield* Clock.currentTimeMillis }
         const able = yield* ableOf(providers, { ...source, network }, priced)
@@ -177,77 +229,14 @@ export class Collections extends Context.Service<
         const { otp, payer, redirectUrl } = command
         const payment = { corridor, source: { ...source, network }, partyHash, otp, redirectUrl, payer, collection, claim }
         return yield* dispatch.place(chosen.charger, { ...payment, takenAt: collection.createdAt, by: "create" }, chosen.others)
-      }, withMoneyTurn)
+      }, withMoneyTurn),
 
-      const windows = (
-        caller: Caller,
-        { amount, currency, source }: CollectionCommand
-      ): Effect.Effect<ReadonlyArray<WindowUse>> =>
+      windows: (caller, { amount, currency, source }) =>
         source === null
           ? Effect.succeed([])
           : velocity.windows(caller, "collection", vault.hash("party", payerIdentity(source)), { amount, currency })
-
-      /** Those who reach the payer and whose contract covers the charge. */
-      const ableOf = Effect.fnUntraced(function* (
-        providers: ReadonlyArray<Charger>,
-        payer: MomoParty,
-        priced: Parameters<typeof contractFeeOf>[1]
-      ) {
-        const reaching = chargersFor(providers, payer, priced.currency)
-        yield* passOverOthers(providers, reaching, "network_unreached")
-        const able = reaching.filter(({ operations }) => contractFeeOf(operations, priced) !== undefined)
-        yield* passOverOthers(reaching, able, "no_contract_fee")
-        return able
-      })
-
-      /** The cheapest by their contracts first. One whose answers name the fee is compared with none, and keeps its place. */
-      const byContractFee = Effect.fnUntraced(function* (
-        chargers: ReadonlyArray<Charger>,
-        priced: Parameters<typeof contractFeeOf>[1]
-      ) {
-        const feeOf = ({ operations }: Charger) => contractFeeOf(operations, priced) ?? null
-        const totalOf = (charger: Charger): bigint | null => {
-          const fee = feeOf(charger)
-          return fee === null ? null : priced.amount + fee
-        }
-        const ranked = cheapestFirst(chargers, (charger) => {
-          const total = totalOf(charger)
-          return total === null ? null : { total, arrives: priced.amount }
-        })
-        yield* rankByPrices(ranked.map((charger) => [charger.provider.name, totalOf(charger)] as const))
-        return ranked
-      })
-
-      /** One that is held back is passed over, unless there is no other. */
-      const preferReady = Effect.fnUntraced(function* (chargers: ReadonlyArray<Charger>) {
-        const ready = yield* Effect.filter(chargers, ({ provider }) => Effect.isSuccess(routes.requireReady(provider, "charge")))
-        return ready.length > 0 ? ready : chargers
-      })
-
-      const open = Effect.fnUntraced(function* (draft: Draft, payer: LastCharge | null) {
-        const now = yield* Clock.currentTimeMillis
-        const { caller, claim, code, command, corridor, partyHash } = draft
-        const lifetimeMs = corridor.customerAction === "redirect" ? policy.redirectExpiryMs : policy.collectionExpiryMs
-        const collection = newCollection(draft, now, code?.expiresAt ?? now + lifetimeMs)
-        const { nextAction, status } = collection
-        // As they are by now: a cap may have been set while the charge waited for its turn. They are nearly always cached.
-        const counted = windowsAt(yield* velocity.windows(caller, "collection", partyHash, command), now)
-        const opened = yield* openRecord({
-          claim,
-          record: collection,
-          entry: null,
-          // A charge that the payer has to go on with is answered when it is known how.
-          event: status === "pending" || nextAction !== null ? `collection.${status}` : null,
-          partyHash,
-          counters: counted,
-          ...(payer === null ? {} : { payer })
-        })
-        return { collection, counted, opened }
-      })
-
-      return Collections.of({ windows, create })
-    })
-  )
+    }
+  })
 }
 
 interface Draft {

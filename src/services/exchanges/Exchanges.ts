@@ -1,4 +1,4 @@
-import { Clock, Context, Effect, Layer, Option } from "effect"
+import { Clock, Context, Effect, Option } from "effect"
 import { type Currency, exponents } from "../../domain/Currency.ts"
 import type { Exchange, Quote } from "../../domain/Exchange.ts"
 import { type ProviderError, type RateLimited, RequestInProgress } from "../../domain/errors/Retriable.ts"
@@ -7,11 +7,12 @@ import {
   AmountBelowMinimum,
   type CapabilityNotAllowed,
   InsufficientTenantFloat,
+  invalid,
   NotFound,
   ProviderCapabilityUnsupported,
   QuoteExpired,
   type TenantFrozen,
-  ValidationFailed
+  type ValidationFailed
 } from "../../domain/errors/Terminal.ts"
 import { isReference } from "../../domain/Ids.ts"
 import type { Instant } from "../../domain/Instant.ts"
@@ -31,6 +32,7 @@ import {
   orPassOver,
   recallCandidates
 } from "../../runtime/RouteTrail.ts"
+import { layerOf } from "../../runtime/ServiceLayer.ts"
 import { Admission } from "../admission/Admission.ts"
 import { newRecord, recordOpener } from "../NewRecord.ts"
 import type { Claim } from "../ports/Idempotency.ts"
@@ -38,7 +40,7 @@ import type { ExchangeQuote, ExchangeOperations as Port, Provider } from "../por
 import { ProviderRegistry } from "../ports/ProviderRegistry.ts"
 import { Quotes } from "../ports/Quotes.ts"
 import { RandomSource } from "../ports/RandomSource.ts"
-import { type ListPosition, type TransactionFilter, type TransactionPage, Transactions } from "../ports/Transactions.ts"
+import { type ListPage, type TransactionFilter, type TransactionPage, Transactions } from "../ports/Transactions.ts"
 import { sendInTime } from "../routing/Failover.ts"
 import { firstToSucceed, Routes } from "../routing/Routes.ts"
 import { type FinalError, outcomeResponse, type UnknownOutcomeError } from "../settlement/OutcomeResponse.ts"
@@ -92,23 +94,49 @@ export class Exchanges extends Context.Service<
     readonly list: (
       caller: Caller,
       filter: TransactionFilter,
-      page: { readonly limit: number; readonly from: ListPosition | null }
+      page: ListPage
     ) => Effect.Effect<TransactionPage<Exchange>, RateLimited>
   }
 >()("gateway/services/Exchanges") {
-  static readonly layer = Layer.effect(
-    Exchanges,
-    Effect.gen(function* () {
-      const admission = yield* Admission
-      const registry = yield* ProviderRegistry
-      const routes = yield* Routes
-      const quotes = yield* Quotes
-      const transactions = yield* Transactions
-      const openRecord = yield* recordOpener
-      const settlement = yield* Settlement
-      const randomSource = yield* RandomSource
+  static readonly layer = layerOf(Exchanges)(function* () {
+    const admission = yield* Admission
+    const registry = yield* ProviderRegistry
+    const routes = yield* Routes
+    const quotes = yield* Quotes
+    const transactions = yield* Transactions
+    const openRecord = yield* recordOpener
+    const settlement = yield* Settlement
+    const randomSource = yield* RandomSource
 
-      const quote = Effect.fn("Exchanges.quote")(function* (caller: Caller, query: FxQuery) {
+    const ownQuote = Effect.fnUntraced(function* (caller: Caller, id: string) {
+      if (!isReference(id)) return yield* new NotFound()
+      const found = yield* quotes.find(caller.appId, caller.mode, id)
+      return Option.isNone(found) ? yield* new NotFound() : found.value
+    })
+
+    const open = Effect.fnUntraced(function* (exchange: Exchange, claim: Claim) {
+      const { amount, currency } = exchange
+      const opened = yield* openRecord({ claim, record: exchange, entry: reserve(currency, amount), event: null })
+      switch (opened._tag) {
+        case "Opened":
+          return
+        case "ShortFloat":
+          return yield* new InsufficientTenantFloat({
+            amount_minor: amount,
+            estimated_fee_minor: ZERO,
+            shortfall_minor: minusOrZero(amount, opened.available)
+          })
+        // No window counts an exchange, and no payer is charged.
+        case "OverCap":
+        case "PayerBusy":
+          return yield* new RequestInProgress()
+      }
+    })
+
+    return {
+      list: ({ appId, mode }, filter, page) => transactions.exchanges({ appId, mode }, filter, page),
+
+      quote: Effect.fn("Exchanges.quote")(function* (caller, query) {
         yield* admission.requireCapability(caller, "fx")
         const traders = yield* routes.withoutCorridor(caller, ({ exchange }) => exchange)
         if (traders.length === 0) return yield* unsupported
@@ -132,9 +160,9 @@ export class Exchanges extends Context.Service<
         }
         yield* quotes.put(made)
         return made
-      })
+      }),
 
-      const create = Effect.fn("Exchanges.create")(function* (caller: Caller, command: FxCommand, claim: Claim) {
+      create: Effect.fn("Exchanges.create")(function* (caller, command, claim) {
         yield* admission.requireMoneyCapability(caller, "fx")
         const quoted = yield* ownQuote(caller, command.quoteId)
         const now = yield* Clock.currentTimeMillis
@@ -161,47 +189,15 @@ export class Exchanges extends Context.Service<
         if (outcome._tag === "NotSent") yield* noteNotSent(provider.name, 1, outcome.note)
         const applied = yield* settlement.apply({ reference: claim.reference, fact: outcome, actor: "request", claim, raw })
         return yield* Effect.fromResult(outcomeResponse(applied, outcome))
-      }, withMoneyTurn)
+      }, withMoneyTurn),
 
-      const ownQuote = Effect.fnUntraced(function* (caller: Caller, id: string) {
-        if (!isReference(id)) return yield* new NotFound()
-        const found = yield* quotes.find(caller.appId, caller.mode, id)
-        return Option.isNone(found) ? yield* new NotFound() : found.value
-      })
-
-      const open = Effect.fnUntraced(function* (exchange: Exchange, claim: Claim) {
-        const { amount, currency } = exchange
-        const opened = yield* openRecord({ claim, record: exchange, entry: reserve(currency, amount), event: null })
-        switch (opened._tag) {
-          case "Opened":
-            return
-          case "ShortFloat":
-            return yield* new InsufficientTenantFloat({
-              amount_minor: amount,
-              estimated_fee_minor: ZERO,
-              shortfall_minor: minusOrZero(amount, opened.available)
-            })
-          // No window counts an exchange, and no payer is charged.
-          case "OverCap":
-          case "PayerBusy":
-            return yield* new RequestInProgress()
-        }
-      })
-
-      const find = Effect.fn("Exchanges.find")(function* (caller: Caller, reference: string) {
+      find: Effect.fn("Exchanges.find")(function* (caller, reference) {
         const stored = isReference(reference) ? yield* transactions.find(caller.appId, caller.mode, reference) : Option.none()
         if (Option.isNone(stored) || stored.value.transaction.kind !== "exchange") return yield* new NotFound()
         return stored.value.transaction
       })
-
-      return Exchanges.of({
-        quote,
-        create,
-        find,
-        list: ({ appId, mode }, filter, page) => transactions.exchanges({ appId, mode }, filter, page)
-      })
-    })
-  )
+    }
+  })
 }
 
 const unsupported = new ProviderCapabilityUnsupported({ capability: "fx", reason: "provider_not_supported" })
@@ -229,10 +225,8 @@ const price = Effect.fnUntraced(function* (port: Port, query: FxQuery) {
   return yield* new AmountBelowMinimum({ minimum_minor: least.amount, method: "wallet" })
 })
 
-const refusedAmount = new ValidationFailed({
-  issues: [{ path: "source_amount_minor", message: "is not an amount that can be exchanged" }]
-})
-const refusedQuote = new ValidationFailed({ issues: [{ path: "", message: "the provider refuses to quote this exchange" }] })
+const refusedAmount = invalid("source_amount_minor", "is not an amount that can be exchanged")
+const refusedQuote = invalid("", "the provider refuses to quote this exchange")
 
 interface Draft {
   readonly caller: Caller

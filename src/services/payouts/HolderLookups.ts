@@ -2,11 +2,10 @@ import { Effect } from "effect"
 import type { Destination } from "../../domain/Party.ts"
 import type { Holder } from "../../domain/Payment.ts"
 import type { Caller } from "../../domain/Tenant.ts"
-import type { PayoutOperations, QuoteRefused } from "../ports/Provider.ts"
+import type { PayoutOperations } from "../ports/Provider.ts"
 import { type RateLimit, RateLimits } from "../ports/RateLimits.ts"
 import { BankAccounts } from "../reference/BankAccounts.ts"
 
-/** A payout's lookup of its recipient. */
 export interface HolderLookup {
   /** Null where it is not known, and where nobody was asked. */
   readonly holder: Holder | null
@@ -40,7 +39,7 @@ export const holderLookups = Effect.gen(function* () {
     { appId, mode }: Caller,
     { destination, operations }: Payee,
     wouldOpen: Effect.Effect<boolean>
-  ): Effect.fn.Return<HolderLookup, QuoteRefused> {
+  ) {
     if (destination._tag !== "momo" || operations.holder === undefined || !(yield* wouldOpen)) return notAsked
     const bucket = `holder:tenant:${appId}:${mode}`
     if ((yield* take(bucket, UNPAID_LOOKUPS, 1))._tag === "Limited") return notAsked

@@ -1,9 +1,10 @@
-import { Context, Effect, Layer, Option } from "effect"
+import { Context, Effect, Option } from "effect"
 import { ProviderError } from "../../domain/errors/Retriable.ts"
 import type { Destination } from "../../domain/Party.ts"
 import type { Payout } from "../../domain/Payment.ts"
 import type { Transaction } from "../../domain/Transaction.ts"
 import { passOver } from "../../runtime/RouteTrail.ts"
+import { layerOf } from "../../runtime/ServiceLayer.ts"
 import { inSpan } from "../../runtime/Tracing.ts"
 import type { Claim } from "../ports/Idempotency.ts"
 import type { PayoutQuote } from "../ports/Provider.ts"
@@ -35,58 +36,53 @@ export class PayoutDispatch extends Context.Service<
     readonly send: (dispatch: Dispatch) => Effect.Effect<Transaction, FinalError | UnknownOutcomeError>
   }
 >()("gateway/services/PayoutDispatch") {
-  static readonly layer = Layer.effect(
-    PayoutDispatch,
-    Effect.gen(function* () {
-      const pricing = yield* PayoutPricing
-      const settlement = yield* Settlement
-      const limits = yield* VelocityLimits
-      const failover = yield* Failover
+  static readonly layer = layerOf(PayoutDispatch)(function* () {
+    const pricing = yield* PayoutPricing
+    const settlement = yield* Settlement
+    const limits = yield* VelocityLimits
+    const failover = yield* Failover
 
-      const send = Effect.fnUntraced(function* (dispatch: Dispatch) {
-        const { claim, command, payout, route } = dispatch
-        const { reference } = payout
-        const { isRerouted, outcome, raw } = yield* failover.send({
-          record: payout,
-          recordedAt: payout.createdAt,
-          first: dispatch.offer,
-          send: ({ payoutProvider, quote }) =>
-            payoutProvider.operations.send({
-              reference,
-              corridor: route.corridor,
-              quote,
-              destination: route.destination ?? command.destination,
-              narration: command.narration,
-              sender: route.sender
-            }),
-          nextAfter: ({ others }) =>
-            Effect.option(
-              firstToSucceed(others, (one, index) => takeOver(dispatch, one, others.slice(index + 1)), afterAnyFailure)
-            )
-        })
-        const lastKnown = isRerouted ? null : { transaction: payout, revision: FIRST_REVISION }
-        const applied = yield* settlement.apply({ reference, fact: outcome, actor: "request", claim, raw, lastKnown })
-        return yield* Effect.fromResult(outcomeResponse(applied, outcome))
-      }, inSpan("PayoutDispatch.send"))
-
-      /** The next provider's quote, if the reservation covers it and it delivers what the tenant was promised; fails otherwise. */
-      const takeOver = Effect.fnUntraced(function* (
-        { command, payout, route }: Dispatch,
-        payoutProvider: PayoutProvider,
-        others: ReadonlyArray<PayoutProvider>
-      ) {
-        const { provider } = payoutProvider
-        // A ceiling is counted when the float is reserved, and only there: an account that has one takes nothing over.
-        const ceiling = yield* limits.ceiling(provider.name, payout.currency)
-        if (Option.isSome(ceiling)) return yield* passedOver(provider.name, "has_ceiling")
-        const quote = yield* pricing.requote(route, payoutProvider, command, payout.principal)
-        if (!isCovered(payout, quote)) return yield* passedOver(provider.name, "dearer")
-        return { provider, fee: quote.fee, feeReturns: quote.feeReturns === true, offer: { payoutProvider, quote, others } }
+    const send = Effect.fnUntraced(function* (dispatch: Dispatch) {
+      const { claim, command, payout, route } = dispatch
+      const { reference } = payout
+      const { isRerouted, outcome, raw } = yield* failover.send({
+        record: payout,
+        recordedAt: payout.createdAt,
+        first: dispatch.offer,
+        send: ({ payoutProvider, quote }) =>
+          payoutProvider.operations.send({
+            reference,
+            corridor: route.corridor,
+            quote,
+            destination: route.destination ?? command.destination,
+            narration: command.narration,
+            sender: route.sender
+          }),
+        nextAfter: ({ others }) =>
+          Effect.option(firstToSucceed(others, (one, index) => takeOver(dispatch, one, others.slice(index + 1)), afterAnyFailure))
       })
+      const lastKnown = isRerouted ? null : { transaction: payout, revision: FIRST_REVISION }
+      const applied = yield* settlement.apply({ reference, fact: outcome, actor: "request", claim, raw, lastKnown })
+      return yield* Effect.fromResult(outcomeResponse(applied, outcome))
+    }, inSpan("PayoutDispatch.send"))
 
-      return PayoutDispatch.of({ send })
+    /** The next provider's quote, if the reservation covers it and it delivers what the tenant was promised; fails otherwise. */
+    const takeOver = Effect.fnUntraced(function* (
+      { command, payout, route }: Dispatch,
+      payoutProvider: PayoutProvider,
+      others: ReadonlyArray<PayoutProvider>
+    ) {
+      const { provider } = payoutProvider
+      // A ceiling is counted when the float is reserved, and only there: an account that has one takes nothing over.
+      const ceiling = yield* limits.ceiling(provider.name, payout.currency)
+      if (Option.isSome(ceiling)) return yield* passedOver(provider.name, "has_ceiling")
+      const quote = yield* pricing.requote(route, payoutProvider, command, payout.principal)
+      if (!isCovered(payout, quote)) return yield* passedOver(provider.name, "dearer")
+      return { provider, fee: quote.fee, feeReturns: quote.feeReturns === true, offer: { payoutProvider, quote, others } }
     })
-  )
+
+    return { send }
+  })
 }
 
 const passedOver = (provider: string, verdict: "has_ceiling" | "dearer") =>

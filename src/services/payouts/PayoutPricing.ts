@@ -1,4 +1,4 @@
-import { Context, Effect, Layer, Option } from "effect"
+import { Context, Effect, Option } from "effect"
 import type { MovedAmount } from "../../domain/AmountCaps.ts"
 import type { Corridor, CorridorKey, Method } from "../../domain/Corridor.ts"
 import type { Currency } from "../../domain/Currency.ts"
@@ -9,7 +9,8 @@ import {
   type AmountBelowMinimum,
   type BankAccountUnresolvable,
   CorridorUnsupported,
-  ValidationFailed
+  invalid,
+  type ValidationFailed
 } from "../../domain/errors/Terminal.ts"
 import { add, LARGEST_AMOUNT, type MinorUnits, minor, minusOrZero, ZERO } from "../../domain/Money.ts"
 import type { Destination } from "../../domain/Party.ts"
@@ -17,6 +18,7 @@ import type { AmountType } from "../../domain/Payment.ts"
 import type { Sender } from "../../domain/Sender.ts"
 import type { Caller } from "../../domain/Tenant.ts"
 import { bankUnknown, noPrice, noteChosen, orPassOver, outsideLimits } from "../../runtime/RouteTrail.ts"
+import { layerOf } from "../../runtime/ServiceLayer.ts"
 import { inSpan } from "../../runtime/Tracing.ts"
 import { Admission, requireNetwork } from "../admission/Admission.ts"
 import { Corridors } from "../ports/Corridors.ts"
@@ -64,18 +66,58 @@ export class PayoutPricing extends Context.Service<
     ) => Effect.Effect<{ method: Method; total: MinorUnits } | undefined>
   }
 >()("gateway/services/PayoutPricing") {
-  static readonly layer = Layer.effect(
-    PayoutPricing,
-    Effect.gen(function* () {
-      const admission = yield* Admission
-      const routes = yield* Routes
-      const accounts = yield* BankAccounts
-      const corridors = yield* Corridors
-      const tenants = yield* Tenants
-      const lookUpHolder = yield* holderLookups
-      const scope = yield* Effect.scope
+  static readonly layer = layerOf(PayoutPricing)(function* () {
+    const admission = yield* Admission
+    const routes = yield* Routes
+    const accounts = yield* BankAccounts
+    const corridors = yield* Corridors
+    const tenants = yield* Tenants
+    const lookUpHolder = yield* holderLookups
+    const scope = yield* Effect.scope
 
-      const route = Effect.fnUntraced(function* (caller: Caller, terms: PayoutTerms) {
+    /** Read once, when the route is chosen: what is reserved is sent with it, whatever an operator changes meanwhile. */
+    const senderFor = (caller: Caller, corridor: Corridor, providers: ReadonlyArray<PayoutProvider>) =>
+      providers.some(({ operations }) => operations.sender?.(corridor) !== undefined)
+        ? Effect.filterOrElse(
+            tenants.sender(caller.appId),
+            (sender) => sender !== "unreadable",
+            () => Effect.die(new Error("the tenant's sender stopped opening while its route was chosen"))
+          )
+        : Effect.succeed(null)
+
+    /** Across a border or a currency the destination's own corridor has to be open, and says which networks there are. */
+    const destinationCorridor = (terms: PayoutTerms, destination: Destination) =>
+      admission.corridor({
+        country: destination.country,
+        currency: terms.destinationCurrency,
+        direction: "payout",
+        method: terms.method
+      })
+
+    const ordered = (payoutRoute: PayoutRoute, terms: PayoutTerms) =>
+      orderedByPrice(payoutRoute, {
+        scope,
+        ready: ({ provider }) => routes.requireReady(provider, "send"),
+        ask: (one) => askPrice(payoutRoute, one, terms).pipe(orPassOver(one.provider.name, noPrice))
+      })
+
+    const totalBy = Effect.fnUntraced(function* (caller: Caller, corridor: Corridor, terms: PayoutTerms) {
+      const providers = yield* routes.forCorridor(caller, corridor, payoutsOf)
+      const payoutRoute = { corridor, providers, compared: [], keptUntil: null, destination: null, network: null, sender: null }
+      const quoted = yield* Effect.option(
+        firstToSucceed(
+          providers,
+          (payoutProvider) => askPrice(payoutRoute, payoutProvider, { ...terms, destination: null }),
+          goesToNextProvider
+        )
+      )
+      return Option.getOrUndefined(
+        Option.map(quoted, ({ quote }) => ({ method: corridor.method, total: add(quote.principal, quote.fee) }))
+      )
+    })
+
+    return {
+      route: Effect.fnUntraced(function* (caller, terms) {
         const key: CorridorKey = { country: terms.country, currency: terms.currency, direction: "payout", method: terms.method }
         const corridor = yield* admission.corridor(key)
         if (!corridor.destinationCurrencies.includes(terms.destinationCurrency)) return yield* new CorridorUnsupported(key)
@@ -89,12 +131,10 @@ export class PayoutPricing extends Context.Service<
             ? yield* requireNetwork(reached, destination.country, destination.network, "destination.network")
             : null
         if ((corridor.requiresMsisdn || reached.requiresMsisdn) && destination?._tag === "bank" && destination.msisdn === null) {
-          return yield* new ValidationFailed({
-            issues: [{ path: "destination.msisdn", message: "is required in this corridor" }]
-          })
+          return yield* invalid("destination.msisdn", "is required in this corridor")
         }
         if ((corridor.requiresName || reached.requiresName) && destination?._tag === "momo" && destination.name === undefined) {
-          return yield* new ValidationFailed({ issues: [{ path: "destination.name", message: "is required in this corridor" }] })
+          return yield* invalid("destination.name", "is required in this corridor")
         }
         // A bank's code is of one provider's list, and a wallet of one provider: they stay in the row's own order.
         const preferred = destination?._tag === "momo" ? network : null
@@ -110,9 +150,7 @@ export class PayoutPricing extends Context.Service<
           })
         const codes = bankCodesOf(providers.map(({ provider }) => provider))
         if (destination?._tag === "bank" && destination.branchCode === undefined && needsBranch(codes, destination.country)) {
-          return yield* new ValidationFailed({
-            issues: [{ path: "destination.branch_code", message: "is required in this corridor" }]
-          })
+          return yield* invalid("destination.branch_code", "is required in this corridor")
         }
         return {
           corridor,
@@ -123,33 +161,9 @@ export class PayoutPricing extends Context.Service<
           network,
           sender: yield* senderFor(caller, corridor, providers)
         } satisfies PayoutRoute
-      })
+      }),
 
-      /** Read once, when the route is chosen: what is reserved is sent with it, whatever an operator changes meanwhile. */
-      const senderFor = (caller: Caller, corridor: Corridor, providers: ReadonlyArray<PayoutProvider>) =>
-        providers.some(({ operations }) => operations.sender?.(corridor) !== undefined)
-          ? Effect.filterOrElse(
-              tenants.sender(caller.appId),
-              (sender) => sender !== "unreadable",
-              () => Effect.die(new Error("the tenant's sender stopped opening while its route was chosen"))
-            )
-          : Effect.succeed(null)
-
-      /** Across a border or a currency the destination's own corridor has to be open, and says which networks there are. */
-      const destinationCorridor = (terms: PayoutTerms, destination: Destination) =>
-        admission.corridor({
-          country: destination.country,
-          currency: terms.destinationCurrency,
-          direction: "payout",
-          method: terms.method
-        })
-
-      const price = Effect.fnUntraced(function* (
-        caller: Caller,
-        payoutRoute: PayoutRoute,
-        terms: PayoutTerms & { readonly destination: Destination },
-        wouldOpen: (priced: PricedPayout) => Effect.Effect<boolean>
-      ) {
+      price: Effect.fnUntraced(function* (caller, payoutRoute, terms, wouldOpen) {
         const { priceOf, providers } = yield* ordered(payoutRoute, terms)
         const offerFrom = Effect.fnUntraced(function* (payoutProvider: PayoutProvider, index: number) {
           const { operations, provider } = payoutProvider
@@ -175,16 +189,9 @@ export class PayoutPricing extends Context.Service<
           return { ...priced, payoutProvider, others, holder: bankHolder ?? holder, opened } satisfies Offer
         })
         return yield* firstToSucceed(providers, offerFrom, goesToNextProvider)
-      }, inSpan("PayoutPricing.price"))
+      }, inSpan("PayoutPricing.price")),
 
-      const ordered = (payoutRoute: PayoutRoute, terms: PayoutTerms) =>
-        orderedByPrice(payoutRoute, {
-          scope,
-          ready: ({ provider }) => routes.requireReady(provider, "send"),
-          ask: (one) => askPrice(payoutRoute, one, terms).pipe(orPassOver(one.provider.name, noPrice))
-        })
-
-      const tryPrice = Effect.fn("PayoutPricing.tryPrice")(function* (payoutRoute: PayoutRoute, terms: PayoutTerms) {
+      tryPrice: Effect.fn("PayoutPricing.tryPrice")(function* (payoutRoute, terms) {
         if (dependsOnRecipient(payoutRoute)) return withoutRecipient
         const { priceOf, providers } = yield* ordered(payoutRoute, terms)
         const ask = (payoutProvider: PayoutProvider) =>
@@ -200,14 +207,9 @@ export class PayoutPricing extends Context.Service<
             validation_failed: () => Effect.succeed(outside("amount"))
           })
         )
-      })
+      }),
 
-      const requote = Effect.fn("PayoutPricing.requote")(function* (
-        payoutRoute: PayoutRoute,
-        payoutProvider: PayoutProvider,
-        terms: PayoutTerms & { readonly destination: Destination },
-        principal: MinorUnits
-      ) {
+      requote: Effect.fn("PayoutPricing.requote")(function* (payoutRoute, payoutProvider, terms, principal) {
         const { operations, provider } = payoutProvider
         const destination = payoutRoute.destination ?? terms.destination
         yield* routes.requireReady(provider, "send")
@@ -220,13 +222,9 @@ export class PayoutPricing extends Context.Service<
         yield* accounts.mobileHolder(operations, destination).pipe(orPassOver(provider.name, noPrice))
         yield* routes.requireTurn(provider, terms.country)
         return quote
-      })
+      }),
 
-      const cheaperMethod = Effect.fn("PayoutPricing.cheaperMethod")(function* (
-        caller: Caller,
-        terms: PayoutTerms,
-        available: MinorUnits
-      ) {
+      cheaperMethod: Effect.fn("PayoutPricing.cheaperMethod")(function* (caller, terms, available) {
         if (terms.deductFeeFromAmount || terms.destinationCurrency !== terms.currency) return undefined
         const rows = yield* corridors.list
         const others = rows.filter(
@@ -239,30 +237,15 @@ export class PayoutPricing extends Context.Service<
             (row.minimum === null || row.minimum <= terms.amount) &&
             (row.maximum === null || row.maximum >= terms.amount)
         )
-        const totals = yield* Effect.forEach(others, (corridor) => totalBy(caller, corridor, terms), { concurrency: "unbounded" })
+        const totals = yield* Effect.forEach(others, (corridor) => totalBy(caller, corridor, terms), {
+          concurrency: "unbounded"
+        })
         return totals
           .filter((candidate) => candidate !== undefined && candidate.total <= available)
           .sort((a, b) => (a && b && a.total < b.total ? -1 : 1))[0]
       })
-
-      const totalBy = Effect.fnUntraced(function* (caller: Caller, corridor: Corridor, terms: PayoutTerms) {
-        const providers = yield* routes.forCorridor(caller, corridor, payoutsOf)
-        const payoutRoute = { corridor, providers, compared: [], keptUntil: null, destination: null, network: null, sender: null }
-        const quoted = yield* Effect.option(
-          firstToSucceed(
-            providers,
-            (payoutProvider) => askPrice(payoutRoute, payoutProvider, { ...terms, destination: null }),
-            goesToNextProvider
-          )
-        )
-        return Option.getOrUndefined(
-          Option.map(quoted, ({ quote }) => ({ method: corridor.method, total: add(quote.principal, quote.fee) }))
-        )
-      })
-
-      return PayoutPricing.of({ route, price, requote, tryPrice, cheaperMethod })
-    })
-  )
+    }
+  })
 }
 
 type LimitRefusal = AmountBelowMinimum | AmountAboveMaximum | ValidationFailed

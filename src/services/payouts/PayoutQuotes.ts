@@ -1,4 +1,4 @@
-import { Clock, Context, Effect, Layer, Option, Redacted, Result } from "effect"
+import { Clock, Context, Effect, Option, Redacted, Result } from "effect"
 import type { Currency } from "../../domain/Currency.ts"
 import { ProviderError } from "../../domain/errors/Retriable.ts"
 import {
@@ -15,6 +15,7 @@ import { type MinorUnits, minusOrZero, nearestAmount, ZERO } from "../../domain/
 import { recipientIdentity } from "../../domain/PartyIdentity.ts"
 import type { Caller } from "../../domain/Tenant.ts"
 import { RouteTrail } from "../../runtime/RouteTrail.ts"
+import { layerOf } from "../../runtime/ServiceLayer.ts"
 import { Admission, requireWithinCorridorBounds } from "../admission/Admission.ts"
 import { PartyScreening } from "../admission/PartyScreening.ts"
 import { FloatLedger } from "../ports/FloatLedger.ts"
@@ -38,84 +39,81 @@ export class PayoutQuotes extends Context.Service<
     readonly price: (caller: Caller, payouts: ReadonlyArray<ListedPayout>) => Effect.Effect<PricedList, CapabilityNotAllowed>
   }
 >()("gateway/services/PayoutQuotes") {
-  static readonly layer = Layer.effect(
-    PayoutQuotes,
-    Effect.gen(function* () {
-      const admission = yield* Admission
-      const screening = yield* PartyScreening
-      const pricing = yield* PayoutPricing
-      const ledger = yield* FloatLedger
-      const vault = yield* Vault
+  static readonly layer = layerOf(PayoutQuotes)(function* () {
+    const admission = yield* Admission
+    const screening = yield* PartyScreening
+    const pricing = yield* PayoutPricing
+    const ledger = yield* FloatLedger
+    const vault = yield* Vault
 
-      const price = Effect.fn("PayoutQuotes.price")(function* (caller: Caller, payouts: ReadonlyArray<ListedPayout>) {
-        yield* admission.requireCapability(caller, "payouts")
-        const end = (yield* Clock.currentTimeMillis) + QUOTED_WITHIN_MS
-        const quoted = yield* Effect.forEach(
-          payouts,
-          (payout) => Effect.result(Effect.flatMap(Effect.fromResult(payout), (command) => quoteBy(caller, command, end))),
-          { concurrency: QUOTED_AT_ONCE }
+    const price = Effect.fn("PayoutQuotes.price")(function* (caller: Caller, payouts: ReadonlyArray<ListedPayout>) {
+      yield* admission.requireCapability(caller, "payouts")
+      const end = (yield* Clock.currentTimeMillis) + QUOTED_WITHIN_MS
+      const quoted = yield* Effect.forEach(
+        payouts,
+        (payout) => Effect.result(Effect.flatMap(Effect.fromResult(payout), (command) => quoteBy(caller, command, end))),
+        { concurrency: QUOTED_AT_ONCE }
+      )
+      const positions = yield* ledger.positions(caller.appId, caller.mode)
+      const earlier = earlierOf(payouts)
+      const recipients = payouts.map((payout) => (Result.isFailure(payout) ? null : recipientOf(caller, payout.success)))
+      return {
+        items: quoted.map((result, at) => ({
+          quote: Result.isSuccess(result) ? result.success : null,
+          error: Result.isFailure(result) ? result.failure : null,
+          duplicate_of: earlier[at] ?? null,
+          recipient: recipients[at] ?? null
+        })),
+        totals: totalsOf(
+          quoted.flatMap((result) => (Result.isSuccess(result) ? [result.success] : [])),
+          (wanted) => positions.find(({ currency }) => currency === wanted)?.available ?? ZERO
         )
-        const positions = yield* ledger.positions(caller.appId, caller.mode)
-        const earlier = earlierOf(payouts)
-        const recipients = payouts.map((payout) => (Result.isFailure(payout) ? null : recipientOf(caller, payout.success)))
-        return {
-          items: quoted.map((result, at) => ({
-            quote: Result.isSuccess(result) ? result.success : null,
-            error: Result.isFailure(result) ? result.failure : null,
-            duplicate_of: earlier[at] ?? null,
-            recipient: recipients[at] ?? null
-          })),
-          totals: totalsOf(
-            quoted.flatMap((result) => (Result.isSuccess(result) ? [result.success] : [])),
-            (wanted) => positions.find(({ currency }) => currency === wanted)?.available ?? ZERO
-          )
-        }
-      })
-
-      /** Tells the recipients of one tenant and mode apart from list to list, and says nothing else of them. It is no stored hash. */
-      const recipientOf = ({ appId, mode }: Caller, { destination }: PayoutCommand): string => {
-        const text = Redacted.make(`${appId} ${mode} ${Redacted.value(recipientIdentity(destination))}`)
-        return Buffer.from(vault.hash("listed_recipient", text)).subarray(0, RECIPIENT_BYTES).toString("base64url")
       }
-
-      /** No provider is begun to be asked, and none is waited for, once the time of the whole list is over. */
-      const quoteBy = Effect.fnUntraced(function* (caller: Caller, command: PayoutCommand, end: Instant) {
-        const now = yield* Clock.currentTimeMillis
-        // The payouts of a list are not the request's own: none has a place for its candidates.
-        const found = yield* quote(caller, command).pipe(
-          Effect.provideService(RouteTrail, null),
-          Effect.timeoutOption(Math.max(0, end - now))
-        )
-        return Option.isSome(found) ? found.value : yield* new ProviderError({})
-      })
-
-      /** The refusals that a payout meets before its float is looked at, in the same order. */
-      const quote = Effect.fnUntraced(function* (caller: Caller, command: PayoutCommand) {
-        const route = yield* pricing.route(caller, command)
-        const { corridor } = route
-        yield* admission.requireUnderTestCeiling(caller, command.amount, amountCurrencyOf(command))
-        yield* screening.recipient(command.destination)
-        if (!command.deductFeeFromAmount && command.amountType !== "DESTINATION")
-          yield* requireWithinCorridorBounds(corridor, command.amount)
-        const priced = yield* pricing.tryPrice(route, command)
-        if (!("quote" in priced)) {
-          const sent = leastSent(command, priced)
-          if (priced.kind === "too_much") {
-            yield* requireWithinCorridorBounds(corridor, sent)
-            yield* admission.requireUnderTestCeiling(caller, sent, command.currency)
-          }
-          return yield* unquoted(priced)
-        }
-        if (!priced.reachesMinimum)
-          return yield* new AmountBelowMinimum({ minimum_minor: corridor.minimum ?? ZERO, method: command.method })
-        yield* requireWithinCorridorBounds(corridor, priced.quote.principal)
-        yield* admission.requireUnderTestCeiling(caller, priced.quote.principal, command.currency)
-        return quoteView(command, priced.quote, yield* Clock.currentTimeMillis)
-      })
-
-      return PayoutQuotes.of({ price })
     })
-  )
+
+    /** Tells the recipients of one tenant and mode apart from list to list, and says nothing else of them. It is no stored hash. */
+    const recipientOf = ({ appId, mode }: Caller, { destination }: PayoutCommand): string => {
+      const text = Redacted.make(`${appId} ${mode} ${Redacted.value(recipientIdentity(destination))}`)
+      return Buffer.from(vault.hash("listed_recipient", text)).subarray(0, RECIPIENT_BYTES).toString("base64url")
+    }
+
+    /** No provider is begun to be asked, and none is waited for, once the time of the whole list is over. */
+    const quoteBy = Effect.fnUntraced(function* (caller: Caller, command: PayoutCommand, end: Instant) {
+      const now = yield* Clock.currentTimeMillis
+      // The payouts of a list are not the request's own: none has a place for its candidates.
+      const found = yield* quote(caller, command).pipe(
+        Effect.provideService(RouteTrail, null),
+        Effect.timeoutOption(Math.max(0, end - now))
+      )
+      return Option.isSome(found) ? found.value : yield* new ProviderError({})
+    })
+
+    /** The refusals that a payout meets before its float is looked at, in the same order. */
+    const quote = Effect.fnUntraced(function* (caller: Caller, command: PayoutCommand) {
+      const route = yield* pricing.route(caller, command)
+      const { corridor } = route
+      yield* admission.requireUnderTestCeiling(caller, command.amount, amountCurrencyOf(command))
+      yield* screening.recipient(command.destination)
+      if (!command.deductFeeFromAmount && command.amountType !== "DESTINATION")
+        yield* requireWithinCorridorBounds(corridor, command.amount)
+      const priced = yield* pricing.tryPrice(route, command)
+      if (!("quote" in priced)) {
+        const sent = leastSent(command, priced)
+        if (priced.kind === "too_much") {
+          yield* requireWithinCorridorBounds(corridor, sent)
+          yield* admission.requireUnderTestCeiling(caller, sent, command.currency)
+        }
+        return yield* unquoted(priced)
+      }
+      if (!priced.reachesMinimum)
+        return yield* new AmountBelowMinimum({ minimum_minor: corridor.minimum ?? ZERO, method: command.method })
+      yield* requireWithinCorridorBounds(corridor, priced.quote.principal)
+      yield* admission.requireUnderTestCeiling(caller, priced.quote.principal, command.currency)
+      return quoteView(command, priced.quote, yield* Clock.currentTimeMillis)
+    })
+
+    return { price }
+  })
 }
 
 /** Of one list. Providers are asked at their account's pace, which all tenants share. */

@@ -1,4 +1,4 @@
-import { Clock, Context, Effect, Layer } from "effect"
+import { Clock, Context, Effect } from "effect"
 import { beneficiaryOf } from "../../domain/Beneficiary.ts"
 import { corridorKeyOf } from "../../domain/Corridor.ts"
 import type { Currency } from "../../domain/Currency.ts"
@@ -31,6 +31,7 @@ import type { Transaction } from "../../domain/Transaction.ts"
 import type { UnpricedReason } from "../../domain/UnpricedReason.ts"
 import { type WindowUse, windowsAt } from "../../domain/VelocityLimits.ts"
 import { withMoneyTurn } from "../../runtime/CallTurn.ts"
+import { layerOf } from "../../runtime/ServiceLayer.ts"
 import { inSpan } from "../../runtime/Tracing.ts"
 import { Admission, requireWithinCorridorBounds } from "../admission/Admission.ts"
 import { type PartyRefusal, PartyScreening, type ScreenedClaim } from "../admission/PartyScreening.ts"
@@ -97,163 +98,160 @@ export class Payouts extends Context.Service<
     readonly estimate: (caller: Caller, query: PayoutTerms) => Effect.Effect<PayoutEstimate, EstimateRefusal>
   }
 >()("gateway/services/Payouts") {
-  static readonly layer = Layer.effect(
-    Payouts,
-    Effect.gen(function* () {
-      const admission = yield* Admission
-      const screening = yield* PartyScreening
-      const velocity = yield* Velocity
-      const pricing = yield* PayoutPricing
-      const openRecord = yield* recordOpener
-      const refunds = yield* refundGuard
-      const dispatch = yield* PayoutDispatch
-      const randomSource = yield* RandomSource
-      const vault = yield* Vault
-      const ledger = yield* FloatLedger
-      const estimate = yield* payoutEstimator
+  static readonly layer = layerOf(Payouts)(function* () {
+    const admission = yield* Admission
+    const screening = yield* PartyScreening
+    const velocity = yield* Velocity
+    const pricing = yield* PayoutPricing
+    const openRecord = yield* recordOpener
+    const refunds = yield* refundGuard
+    const dispatch = yield* PayoutDispatch
+    const randomSource = yield* RandomSource
+    const vault = yield* Vault
+    const ledger = yield* FloatLedger
+    const estimate = yield* payoutEstimator
 
-      const create = Effect.fnUntraced(
-        function* (caller: Caller, command: PayoutCommand, fresh: ScreenedClaim) {
-          const { claim } = fresh
-          const route = yield* admit(caller, command, fresh)
-          const offer = yield* priceWithinBounds(caller, command, route)
-          const payout = newPayout({ caller, command, claim, route, offer, createdAt: yield* Clock.currentTimeMillis })
-          const { createdAt, currency, destinationCurrency, heldFee, principal, provider } = payout
-          const total = add(principal, heldFee)
-          const spend = { provider, mode: caller.mode, currency, total, recordedAt: createdAt }
-          // As they are by now: a cap may have been set while the payout waited for its quote. They are nearly always cached.
-          const windows = yield* velocity.windows(caller, "payout", partyHashOf(command), { currency, amount: principal })
-          const counted = yield* velocity.addCeiling(windowsAt(windows, createdAt), spend)
-          const opening = {
-            claim,
-            record: payout,
-            entry: reserve(currency, total),
-            event: "payout.pending",
-            note: holderNote(offer.holder, command.destination),
-            partyHash: partyHashOf(command),
-            ...accountHashOf(command.destination, vault),
-            beneficiary: beneficiaryOf(
-              { id: yield* randomSource.reference, appId: caller.appId, mode: caller.mode },
-              command.destination,
-              destinationCurrency,
-              createdAt
-            )
-          } as const
-          const opened = yield* refunds.openWithin({ caller, terms: command, principal }, counted, (counters) =>
-            openRecord({ ...opening, counters })
+    const create = Effect.fnUntraced(
+      function* (caller: Caller, command: PayoutCommand, fresh: ScreenedClaim) {
+        const { claim } = fresh
+        const route = yield* admit(caller, command, fresh)
+        const offer = yield* priceWithinBounds(caller, command, route)
+        const payout = newPayout({ caller, command, claim, route, offer, createdAt: yield* Clock.currentTimeMillis })
+        const { createdAt, currency, destinationCurrency, heldFee, principal, provider } = payout
+        const total = add(principal, heldFee)
+        const spend = { provider, mode: caller.mode, currency, total, recordedAt: createdAt }
+        // As they are by now: a cap may have been set while the payout waited for its quote. They are nearly always cached.
+        const windows = yield* velocity.windows(caller, "payout", partyHashOf(command), { currency, amount: principal })
+        const counted = yield* velocity.addCeiling(windowsAt(windows, createdAt), spend)
+        const opening = {
+          claim,
+          record: payout,
+          entry: reserve(currency, total),
+          event: "payout.pending",
+          note: holderNote(offer.holder, command.destination),
+          partyHash: partyHashOf(command),
+          ...accountHashOf(command.destination, vault),
+          beneficiary: beneficiaryOf(
+            { id: yield* randomSource.reference, appId: caller.appId, mode: caller.mode },
+            command.destination,
+            destinationCurrency,
+            createdAt
           )
-          switch (opened._tag) {
-            case "Opened":
-              yield* offer.opened
-              return yield* dispatch.send({ payout, command, route, offer, claim })
-            case "OverCap":
-              return yield* velocity.refusal(counted[opened.counter])
-            case "ShortFloat":
-              return yield* shortFloat(caller, command, offer.quote, opened.available)
-            // Only a charge competes for its payer.
-            case "PayerBusy":
-              return yield* new RequestInProgress({})
-          }
-        },
-        withMoneyTurn,
-        inSpan("Payouts.create")
-      )
-
-      // It is asked for three times: for the windows where the key is claimed and again later, and where the record is opened.
-      const partyHashes = new WeakMap<Destination, Uint8Array>()
-      const partyHashOf = ({ destination }: PayoutCommand): Uint8Array => {
-        const known = partyHashes.get(destination) ?? vault.hash("party", recipientIdentity(destination))
-        partyHashes.set(destination, known)
-        return known
-      }
-      const screen = (command: PayoutCommand) => screening.recipient(command.destination)
-      const windows = (caller: Caller, command: PayoutCommand) =>
-        velocity.windows(caller, "payout", partyHashOf(command), leastMoved(command))
-
-      /** Everything that can be refused before a provider is asked, in the contract's order. Its reads are nearly always cached. */
-      const admit = Effect.fnUntraced(function* (caller: Caller, command: PayoutCommand, fresh: ScreenedClaim) {
-        yield* admission.requireMoneyCapability(caller, "payouts", fresh.tenant)
-        const route = yield* pricing.route(caller, command)
-        yield* admission.requireUnderTestCeiling(caller, command.amount, amountCurrencyOf(command))
-        yield* fresh.screened ?? screen(command)
-        // Only the reduced amount, or the source of a fixed destination, is known no earlier than the quote.
-        if (!command.deductFeeFromAmount && command.amountType !== "DESTINATION")
-          yield* requireWithinCorridorBounds(route.corridor, command.amount)
-        yield* velocity.requireRoom(fresh.windows)
-        yield* refunds.requireRefundable({ caller, terms: command, least: command.deductFeeFromAmount ? 1n : command.amount })
-        return route
-      })
-
-      const priceWithinBounds = Effect.fnUntraced(function* (caller: Caller, command: PayoutCommand, route: PayoutRoute) {
-        const bounds = (priced: PricedPayout) => requireWithinBounds(caller, command, route, priced)
-        // For a payout that could not be opened nobody is asked whose a number is: its refusal is the same for every number. The float has
-        // its last word in the commit.
-        const wouldOpen = (priced: PricedPayout) =>
-          bounds(priced).pipe(
-            Effect.andThen(() => availableTo(ledger, caller, command.currency)),
-            Effect.match({
-              onFailure: () => false,
-              onSuccess: (available) => add(priced.quote.principal, priced.quote.fee) <= available
-            })
-          )
-        const offer = yield* pricing
-          .price(caller, route, command, wouldOpen)
-          .pipe(Effect.catchTag("QuoteRefused", (refused) => refusalOf(caller, command, route, refused)))
-        yield* bounds(offer)
-        return offer
-      })
-
-      /** The amount to send has its bounds, too: the quote may make it less or more than the requested amount. */
-      const requireWithinBounds = Effect.fnUntraced(function* (
-        caller: Caller,
-        command: PayoutCommand,
-        { corridor }: PayoutRoute,
-        { quote, reachesMinimum }: PricedPayout
-      ) {
-        if (!reachesMinimum)
-          return yield* new AmountBelowMinimum({ minimum_minor: corridor.minimum ?? ZERO, method: command.method })
-        yield* requireWithinCorridorBounds(corridor, quote.principal)
-        yield* admission.requireUnderTestCeiling(caller, quote.principal, command.currency)
-      })
-
-      /** An amount that is too large is refused for the limit that it exceeds: a maximum, or else the float, even without a quote. */
-      const refusalOf = Effect.fnUntraced(function* (
-        caller: Caller,
-        command: PayoutCommand,
-        { corridor }: PayoutRoute,
-        refused: QuoteRefused
-      ) {
-        if (refused.kind === "party" || refused.kind === "inactive" || refused.kind === "no_recipient")
-          return yield* unquoted(refused)
-        const sent = leastSent(command, refused)
-        if (refused.kind === "too_much") {
-          yield* requireWithinCorridorBounds(corridor, sent)
-          yield* admission.requireUnderTestCeiling(caller, sent, command.currency)
+        } as const
+        const opened = yield* refunds.openWithin({ caller, terms: command, principal }, counted, (counters) =>
+          openRecord({ ...opening, counters })
+        )
+        switch (opened._tag) {
+          case "Opened":
+            yield* offer.opened
+            return yield* dispatch.send({ payout, command, route, offer, claim })
+          case "OverCap":
+            return yield* velocity.refusal(counted[opened.counter])
+          case "ShortFloat":
+            return yield* shortFloat(caller, command, offer.quote, opened.available)
+          // Only a charge competes for its payer.
+          case "PayerBusy":
+            return yield* new RequestInProgress({})
         }
-        const available = yield* availableTo(ledger, caller, command.currency)
-        const fee = refused.fee ?? ZERO
-        if (sent + fee <= available) return yield* unquoted(refused)
-        return yield* shortFloat(caller, command, { principal: sent, fee }, available)
-      })
+      },
+      withMoneyTurn,
+      inSpan("Payouts.create")
+    )
 
-      const shortFloat = Effect.fnUntraced(function* (
-        caller: Caller,
-        command: PayoutCommand,
-        quote: Pick<PayoutQuote, "principal" | "fee">,
-        available: MinorUnits
-      ) {
-        const cheaper = yield* pricing.cheaperMethod(caller, command, available)
-        return yield* new InsufficientTenantFloat({
-          amount_minor: command.amount,
-          estimated_fee_minor: quote.fee,
-          shortfall_minor: nearestAmount(quote.principal + quote.fee - available),
-          ...(cheaper === undefined ? {} : { suggested_method: cheaper.method, suggested_total_minor: cheaper.total })
-        })
-      })
+    // It is asked for three times: for the windows where the key is claimed and again later, and where the record is opened.
+    const partyHashes = new WeakMap<Destination, Uint8Array>()
+    const partyHashOf = ({ destination }: PayoutCommand): Uint8Array => {
+      const known = partyHashes.get(destination) ?? vault.hash("party", recipientIdentity(destination))
+      partyHashes.set(destination, known)
+      return known
+    }
+    const screen = (command: PayoutCommand) => screening.recipient(command.destination)
+    const windows = (caller: Caller, command: PayoutCommand) =>
+      velocity.windows(caller, "payout", partyHashOf(command), leastMoved(command))
 
-      return Payouts.of({ windows, screen, create, estimate })
+    /** Everything that can be refused before a provider is asked, in the contract's order. Its reads are nearly always cached. */
+    const admit = Effect.fnUntraced(function* (caller: Caller, command: PayoutCommand, fresh: ScreenedClaim) {
+      yield* admission.requireMoneyCapability(caller, "payouts", fresh.tenant)
+      const route = yield* pricing.route(caller, command)
+      yield* admission.requireUnderTestCeiling(caller, command.amount, amountCurrencyOf(command))
+      yield* fresh.screened ?? screen(command)
+      // Only the reduced amount, or the source of a fixed destination, is known no earlier than the quote.
+      if (!command.deductFeeFromAmount && command.amountType !== "DESTINATION")
+        yield* requireWithinCorridorBounds(route.corridor, command.amount)
+      yield* velocity.requireRoom(fresh.windows)
+      yield* refunds.requireRefundable({ caller, terms: command, least: command.deductFeeFromAmount ? 1n : command.amount })
+      return route
     })
-  )
+
+    const priceWithinBounds = Effect.fnUntraced(function* (caller: Caller, command: PayoutCommand, route: PayoutRoute) {
+      const bounds = (priced: PricedPayout) => requireWithinBounds(caller, command, route, priced)
+      // For a payout that could not be opened nobody is asked whose a number is: its refusal is the same for every number. The float has
+      // its last word in the commit.
+      const wouldOpen = (priced: PricedPayout) =>
+        bounds(priced).pipe(
+          Effect.andThen(() => availableTo(ledger, caller, command.currency)),
+          Effect.match({
+            onFailure: () => false,
+            onSuccess: (available) => add(priced.quote.principal, priced.quote.fee) <= available
+          })
+        )
+      const offer = yield* pricing
+        .price(caller, route, command, wouldOpen)
+        .pipe(Effect.catchTag("QuoteRefused", (refused) => refusalOf(caller, command, route, refused)))
+      yield* bounds(offer)
+      return offer
+    })
+
+    /** The amount to send has its bounds, too: the quote may make it less or more than the requested amount. */
+    const requireWithinBounds = Effect.fnUntraced(function* (
+      caller: Caller,
+      command: PayoutCommand,
+      { corridor }: PayoutRoute,
+      { quote, reachesMinimum }: PricedPayout
+    ) {
+      if (!reachesMinimum)
+        return yield* new AmountBelowMinimum({ minimum_minor: corridor.minimum ?? ZERO, method: command.method })
+      yield* requireWithinCorridorBounds(corridor, quote.principal)
+      yield* admission.requireUnderTestCeiling(caller, quote.principal, command.currency)
+    })
+
+    /** An amount that is too large is refused for the limit that it exceeds: a maximum, or else the float, even without a quote. */
+    const refusalOf = Effect.fnUntraced(function* (
+      caller: Caller,
+      command: PayoutCommand,
+      { corridor }: PayoutRoute,
+      refused: QuoteRefused
+    ) {
+      if (refused.kind === "party" || refused.kind === "inactive" || refused.kind === "no_recipient")
+        return yield* unquoted(refused)
+      const sent = leastSent(command, refused)
+      if (refused.kind === "too_much") {
+        yield* requireWithinCorridorBounds(corridor, sent)
+        yield* admission.requireUnderTestCeiling(caller, sent, command.currency)
+      }
+      const available = yield* availableTo(ledger, caller, command.currency)
+      const fee = refused.fee ?? ZERO
+      if (sent + fee <= available) return yield* unquoted(refused)
+      return yield* shortFloat(caller, command, { principal: sent, fee }, available)
+    })
+
+    const shortFloat = Effect.fnUntraced(function* (
+      caller: Caller,
+      command: PayoutCommand,
+      quote: Pick<PayoutQuote, "principal" | "fee">,
+      available: MinorUnits
+    ) {
+      const cheaper = yield* pricing.cheaperMethod(caller, command, available)
+      return yield* new InsufficientTenantFloat({
+        amount_minor: command.amount,
+        estimated_fee_minor: quote.fee,
+        shortfall_minor: nearestAmount(quote.principal + quote.fee - available),
+        ...(cheaper === undefined ? {} : { suggested_method: cheaper.method, suggested_total_minor: cheaper.total })
+      })
+    })
+
+    return { windows, screen, create, estimate }
+  })
 }
 
 const availableTo = (ledger: FloatLedger["Service"], { appId, mode }: Caller, wanted: Currency) =>
@@ -319,10 +317,7 @@ const payoutEstimator = Effect.gen(function* () {
   const pricing = yield* PayoutPricing
   const ledger = yield* FloatLedger
 
-  return Effect.fn("Payouts.estimate")(function* (
-    caller: Caller,
-    terms: PayoutTerms
-  ): Effect.fn.Return<PayoutEstimate, EstimateRefusal> {
+  return Effect.fn("Payouts.estimate")(function* (caller: Caller, terms: PayoutTerms) {
     yield* admission.requireCapability(caller, "payouts")
     const route = yield* pricing.route(caller, terms)
     const quoted = yield* pricing.tryPrice(route, terms)

@@ -15,13 +15,6 @@ interface Asking<Operations, Priced, E> {
   readonly scope: Scope.Scope
 }
 
-/** The providers of a payout in their order. */
-interface PricedOrder<Operations, Priced, E> {
-  readonly providers: ReadonlyArray<RoutedProvider<Operations>>
-  /** The answer to the question that was asked on the way, or else it is asked now. */
-  readonly priceOf: (one: RoutedProvider<Operations>) => Effect.Effect<Priced, E | ProviderError>
-}
-
 /** The cheapest of several holds a payment up no longer than this; a price that was shown is waited for as long as any. */
 const COMPARED_WITHIN_MS = 3_000
 
@@ -32,7 +25,7 @@ const COMPARED_WITHIN_MS = 3_000
 export const orderedByPrice = Effect.fnUntraced(function* <Operations, Priced extends { readonly quote: PayoutQuote }, E>(
   { compared, keptUntil, providers }: PaymentRoute<Operations>,
   { ask, ready, scope }: Asking<Operations, Priced, E>
-): Effect.fn.Return<PricedOrder<Operations, Priced, E>> {
+) {
   const [leader] = compared
   if (compared.length < 2 || leader === undefined) return { providers, priceOf: ask }
   const question = (one: RoutedProvider<Operations>) => {
@@ -57,7 +50,8 @@ export const orderedByPrice = Effect.fnUntraced(function* <Operations, Priced ex
   const ranked =
     keptUntil === null ? cheapest : cheapest.toSorted((one, other) => unpriced(priceIn(one)) - unpriced(priceIn(other)))
   yield* rankByPrices(ranked.map((one) => [one.provider.name, priceIn(one)?.total ?? null] as const))
-  const priceOf = (one: RoutedProvider<Operations>) => {
+  /** The answer to the question that was asked on the way, or else it is asked now. */
+  const priceOf = (one: RoutedProvider<Operations>): Effect.Effect<Priced, E | ProviderError> => {
     const fiber = questions.get(one)
     return fiber === undefined ? ask(one) : Fiber.join(fiber)
   }

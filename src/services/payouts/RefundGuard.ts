@@ -1,7 +1,7 @@
 import { Clock, Effect, Option } from "effect"
 import type { Currency } from "../../domain/Currency.ts"
 import { RequestInProgress } from "../../domain/errors/Retriable.ts"
-import { ValidationFailed } from "../../domain/errors/Terminal.ts"
+import { invalid } from "../../domain/errors/Terminal.ts"
 import { isReference } from "../../domain/Ids.ts"
 import type { MinorUnits } from "../../domain/Money.ts"
 import type { Destination } from "../../domain/Party.ts"
@@ -90,7 +90,7 @@ const issueOf = (
   return amount <= left ? null : `must bring back no more than is left of it: ${left} minor ${collection.currency}`
 }
 
-const refused = (message: string) => Effect.fail(new ValidationFailed({ issues: [{ path: "refund_of", message }] }))
+const refused = (message: string) => Effect.fail(invalid("refund_of", message))
 
 /** The same for an absent one and a foreign one. */
 const IS_NO_COLLECTION = "must be the reference of a collection of yours, in this key's mode"

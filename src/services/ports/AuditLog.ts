@@ -1,6 +1,7 @@
 import { Context, type Effect } from "effect"
 import type { AppId, Mode } from "../../domain/Ids.ts"
 import type { Instant } from "../../domain/Instant.ts"
+import type { Caller } from "../../domain/Tenant.ts"
 
 /** One operator's change, to be written in the same commit as the change itself. */
 export interface AuditEntry {
@@ -24,6 +25,13 @@ export interface AuditBy extends Pick<AuditEntry, "at" | "actor"> {
 export interface TenantChange extends AuditEntry {
   readonly tenant: { readonly appId: AppId; readonly mode: Mode }
 }
+
+export const tenantChange = (
+  { appId, keyId, mode }: Caller,
+  at: Instant,
+  action: string,
+  details: AuditEntry["details"]
+): TenantChange => ({ at, actor: `${appId}/${keyId}`, action, subject: appId, details, tenant: { appId, mode } })
 
 /** A change and who made it, as ports that change configuration take it: an operator's or a tenant's. */
 export type AuditedChange = AuditEntry | TenantChange

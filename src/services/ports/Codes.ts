@@ -45,7 +45,6 @@ export type CodeAttemptOutcome =
  */
 export type CodeState = "free" | "wrong" | "leased" | "unheard"
 
-/** The number that is texted. */
 export interface TextedNumber {
   readonly appId: AppId
   readonly mode: Mode

@@ -25,7 +25,6 @@ export const ArchiveState = Schema.Struct({
   behindSeconds: Schema.Number
 })
 
-/** How the database itself stands. */
 export const DatabaseState = Schema.Struct({
   sizeBytes: Schema.Number,
   /** Of every client of the server. */

@@ -7,6 +7,7 @@ import type { Instant } from "../../domain/Instant.ts"
 import type { Phase } from "../../domain/Ledger.ts"
 import type { StatementType } from "../../domain/Statement.ts"
 import type { Adjustment } from "./FloatLedger.ts"
+import type { PageAfter } from "./Page.ts"
 
 /** One float: a tenant's money in one mode and currency. */
 export interface FloatName {
@@ -84,7 +85,6 @@ export interface StatementPage {
   readonly next: StatementPosition | null
 }
 
-/** An adjustment that a person posted. */
 export interface PostedAdjustment {
   readonly at: Instant
   readonly direction: Adjustment["direction"]
@@ -110,7 +110,7 @@ export class FloatEntries extends Context.Service<
     readonly statement: (
       float: FloatName,
       range: StatementRange,
-      page: { readonly limit: number; readonly after: StatementPosition | null }
+      page: PageAfter<StatementPosition>
     ) => Effect.Effect<StatementPage, RateLimited | ValidationFailed>
     /** The adjustment that was posted by hand under an external id; none where there is none. */
     readonly adjustment: (appId: AppId, mode: Mode, externalId: string) => Effect.Effect<Option.Option<PostedAdjustment>>

@@ -148,7 +148,6 @@ export interface StatusSnapshot {
   readonly checks: ReadonlyArray<ComparisonResult>
   /** Tables with rows of a time that no partition was made for; they count all the same. */
   readonly unparted: ReadonlyArray<string>
-  /** The end of the audit log. */
   readonly auditHead: CurrentAuditHead
   /** Whether the database's clock is trusted for the removal of old rows. */
   readonly clock: ClockState

@@ -1,5 +1,6 @@
-import { Context, Data, type Effect } from "effect"
+import { Context, type Effect } from "effect"
 import type { Instant } from "../../domain/Instant.ts"
+import { MessageError } from "../../runtime/MessageError.ts"
 
 /** One thing that does not add up: which rule, where, and what was found. */
 export interface LedgerDifference {
@@ -52,7 +53,7 @@ export interface ChangesBounds {
 }
 
 /** Changes alone cannot be checked: there is nothing that they could be held against. */
-export class ChangesNotVerifiable extends Data.TaggedError("ChangesNotVerifiable")<{ readonly message: string }> {}
+export class ChangesNotVerifiable extends MessageError("ChangesNotVerifiable") {}
 
 /**
  * Verifies the ledger: recomputes positions, entries and limits from the postings and reports every difference as data. It goes in steps, a rule

@@ -1,11 +1,12 @@
-import { Context, Data, type Effect, type Redacted } from "effect"
+import { Context, type Effect, type Redacted } from "effect"
+import { MessageError } from "../../runtime/MessageError.ts"
 import type { AuditEntry } from "./AuditLog.ts"
 
 /** How many values of each place were written anew; what was re-wrapped before, or written over meanwhile, is not counted. */
 export type RewrappedCounts = Readonly<Record<string, number>>
 
 /** The rotation is not finished, and the reason. The values that were sealed again stay so; a repetition continues. */
-export class RotationIncomplete extends Data.TaggedError("RotationIncomplete")<{ readonly message: string }> {}
+export class RotationIncomplete extends MessageError("RotationIncomplete") {}
 
 /**
  * Rotates the master key: every value under the old key is sealed again under the new one. The values themselves, the hashing key included,

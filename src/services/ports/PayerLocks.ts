@@ -2,7 +2,6 @@ import { Context, type Effect } from "effect"
 import type { AppId, Mode, Reference } from "../../domain/Ids.ts"
 import type { Instant } from "../../domain/Instant.ts"
 
-/** A charge, and when it was placed. */
 export interface PlacedCharge {
   readonly reference: Reference
   readonly at: Instant

@@ -2,7 +2,6 @@ import { Context, type Effect, Schema } from "effect"
 import { Mode } from "../../domain/Ids.ts"
 import { Instant } from "../../domain/Instant.ts"
 
-/** The length of a period. */
 export const PERIOD_MS = 5 * 60_000
 
 /** The kind of a thing that is counted: a transaction that ended, or a callback that came. All members are words of which there are few, and none names a tenant. */
@@ -42,7 +41,6 @@ export type WalletRefusals = typeof WalletRefusals.Type
 export class PeriodCounts extends Context.Service<
   PeriodCounts,
   {
-    /** Counts one now. */
     readonly add: (counted: Counted) => Effect.Effect<void>
     /** Writes what was counted since the last time. A database that fails is a defect, and loses none. */
     readonly write: Effect.Effect<void>

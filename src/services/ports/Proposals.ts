@@ -1,8 +1,9 @@
-import { Context, Data, type Effect, type Option, type Result } from "effect"
+import { Context, type Effect, type Option, type Result } from "effect"
 import type { Reference } from "../../domain/Ids.ts"
 import type { Instant } from "../../domain/Instant.ts"
 import type { OperatorName } from "../../domain/Operator.ts"
 import type { Proposal, ProposalKind } from "../../domain/Proposal.ts"
+import { MessageError } from "../../runtime/MessageError.ts"
 import type { AuditEntry } from "./AuditLog.ts"
 
 export type NewProposal = Pick<Proposal, "id" | "kind" | "subject" | "details" | "proposedBy" | "proposedAt">
@@ -23,7 +24,7 @@ export interface ProposalFilter {
 }
 
 /** Why what was approved cannot be done: one line for the person. */
-export class NotCarriedOut extends Data.TaggedError("NotCarriedOut")<{ readonly message: string }> {}
+export class NotCarriedOut extends MessageError("NotCarriedOut") {}
 
 /**
  * The proposals that wait for a second person. The database itself refuses a person who approves or rejects an own proposal, or withdraws

@@ -3,6 +3,7 @@ import type { Reported } from "../../domain/CallbackReport.ts"
 import type { Mode, Reference } from "../../domain/Ids.ts"
 import type { Instant } from "../../domain/Instant.ts"
 import type { AuditEntry } from "./AuditLog.ts"
+import type { PageAfter } from "./Page.ts"
 
 /** The record that a verified callback names. A callback is never relied on: the provider is polled about it. */
 export interface CallbackHint {
@@ -110,7 +111,7 @@ export class ProviderInbox extends Context.Service<
      */
     readonly search: (
       filter: CallbackFilter,
-      page: { readonly limit: number; readonly after: CallbackPlace | null }
+      page: PageAfter<CallbackPlace>
     ) => Effect.Effect<{ readonly items: ReadonlyArray<StoredCallback>; readonly next: CallbackPlace | null }>
     /** The text that it came with, masked, for a person; null where it is kept no more. None, and no audit row, when there is no such callback. */
     readonly body: (id: Reference, audit: AuditEntry) => Effect.Effect<Option.Option<string | null>>
@@ -122,7 +123,7 @@ export class ProviderInbox extends Context.Service<
     readonly parked: (
       account: Pick<Callback, "provider" | "mode">,
       before: Instant,
-      page: { readonly after: Reference | null; readonly limit: number }
+      page: PageAfter<Reference>
     ) => Effect.Effect<ReadonlyArray<StoredCallback>>
     /** `close` of many in one commit, with one audit row that says how many it was; answers how many were parked still. */
     readonly closeAll: (ids: ReadonlyArray<Reference>, audit: AuditEntry) => Effect.Effect<number>

@@ -4,21 +4,18 @@ import type { Currency } from "../../domain/Currency.ts"
 import type { ProviderError } from "../../domain/errors/Retriable.ts"
 import type { MinorUnits } from "../../domain/Money.ts"
 
-/** A bank that can be paid. */
 export interface PayableBank {
   /** The code by which a payout names it. */
   readonly code: string
   readonly name: string
 }
 
-/** A branch of a bank. */
 export interface BankBranch {
   /** The code by which a payout names it. */
   readonly code: string
   readonly name: string
 }
 
-/** A country in which payouts can be delivered. */
 export interface PayableCountry {
   readonly country: string
   readonly name: string

@@ -1,5 +1,5 @@
 import { Context, Option } from "effect"
-import type { Mode } from "../../domain/Ids.ts"
+import { Mode } from "../../domain/Ids.ts"
 import { type AccountFingerprint, accountOf } from "../../domain/ProviderAccount.ts"
 import type { Transaction } from "../../domain/Transaction.ts"
 import type { Provider } from "./Provider.ts"
@@ -24,6 +24,12 @@ export class ProviderRegistry extends Context.Service<
     readonly keptRouteKeys: (name: string, mode: Mode) => ReadonlyArray<string>
   }
 >()("gateway/services/ports/ProviderRegistry") {}
+
+/** The providers and modes with an account, in a fixed order. */
+export const registeredAccounts = ({ find, known }: Pick<ProviderRegistry["Service"], "find" | "known">) =>
+  known.flatMap((provider) =>
+    Mode.literals.filter((mode) => Option.isSome(find(provider, mode))).map((mode) => ({ provider, mode }))
+  )
 
 type Accounts = Pick<ProviderRegistry["Service"], "accounts" | "claimed">
 

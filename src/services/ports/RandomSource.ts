@@ -6,7 +6,6 @@ export class RandomSource extends Context.Service<
   RandomSource,
   {
     readonly reference: Effect.Effect<Reference>
-    /** `bytes` random bytes for a secret. */
     readonly secret: (bytes: number) => Effect.Effect<Uint8Array>
   }
 >()("gateway/services/ports/RandomSource") {}

@@ -33,7 +33,6 @@ export const TIME_BOUNDS_MS = [
 export class RouteCounts extends Context.Service<
   RouteCounts,
   {
-    /** Counts one now. */
     readonly add: (mode: Mode, outcome: RouteOutcome) => Effect.Effect<void>
     /** Writes what was counted since the last time. A database that fails is a defect, and loses none. */
     readonly write: Effect.Effect<void>

@@ -13,7 +13,6 @@ export const ActivityCount = Schema.Struct({
 })
 export type ActivityCount = typeof ActivityCount.Type
 
-/** One tenant's latest activity, for operators. */
 export class TenantActivity extends Context.Service<
   TenantActivity,
   {

@@ -63,7 +63,6 @@ export interface TransactionFilter {
   readonly metadata: MetadataMember | null
 }
 
-/** A member of the metadata, by its name and its value as text. */
 export interface MetadataMember {
   readonly key: string
   readonly value: string
@@ -82,7 +81,6 @@ export type SoughtRecords =
   /** The one that a request with this idempotency key began; for as long as the key is kept. */
   | { readonly _tag: "key"; readonly key: string }
 
-/** An entry of the journal and when it was posted. */
 export interface PostedEntry extends Entry {
   readonly at: Instant
 }
@@ -104,7 +102,6 @@ export interface RecordFilter {
   readonly amountTo: bigint | null
   /** How the payer's or the recipient's number ends: its last four characters. */
   readonly partyEnd: string | null
-  /** Only what needs a person. */
   readonly needsReview: boolean
   /** Only what is open, and whose provider did not answer or does not know it. */
   readonly isUnknown: boolean
@@ -134,6 +131,12 @@ export interface ListPosition {
   readonly id: string
 }
 
+/** A page to read: at most `limit`, those after `from`; null begins the list. */
+export interface ListPage {
+  readonly limit: number
+  readonly from: ListPosition | null
+}
+
 export interface TransactionPage<R extends Transaction = Payment> {
   readonly items: ReadonlyArray<R>
   /** Null at the end of the list. */
@@ -161,28 +164,20 @@ export class Transactions extends Context.Service<
      * the walk began is on exactly one page of it, and one that changes meanwhile is where its change is. A record that cannot be read is logged
      * and left out. Of one tenant one page is read at a time and few wait: a further one is refused, and nothing was read for it.
      */
-    readonly list: (
-      owner: RecordOwner,
-      filter: TransactionFilter,
-      page: { readonly limit: number; readonly from: ListPosition | null }
-    ) => Effect.Effect<TransactionPage, RateLimited>
+    readonly list: (owner: RecordOwner, filter: TransactionFilter, page: ListPage) => Effect.Effect<TransactionPage, RateLimited>
     /** As `list`, of the tenant's exchanges. */
     readonly exchanges: (
       owner: RecordOwner,
       filter: TransactionFilter,
-      page: { readonly limit: number; readonly from: ListPosition | null }
+      page: ListPage
     ) => Effect.Effect<TransactionPage<Exchange>, RateLimited>
     /** As `list`, of those that are sought. */
-    readonly sought: (
-      owner: RecordOwner,
-      sought: SoughtRecords,
-      page: { readonly limit: number; readonly from: ListPosition | null }
-    ) => Effect.Effect<TransactionPage, RateLimited>
+    readonly sought: (owner: RecordOwner, sought: SoughtRecords, page: ListPage) => Effect.Effect<TransactionPage, RateLimited>
     /** The tenant's own collection with what its refund is decided by, as of one moment; none for everything else. */
     readonly refundable: (appId: AppId, mode: Mode, reference: Reference) => Effect.Effect<Option.Option<RefundableCollection>>
     /** The sum of its refunds, for each of the tenant's collections that has one, as `RefundableCollection` counts it. */
     readonly refunded: (
-      owner: { readonly appId: AppId; readonly mode: Mode },
+      owner: RecordOwner,
       references: ReadonlyArray<Reference>
     ) => Effect.Effect<ReadonlyMap<Reference, MinorUnits>>
     /** Whosever it is: for Settlement, the reconciler and operators. */
@@ -194,10 +189,7 @@ export class Transactions extends Context.Service<
      * says how far it came: a page may hold fewer, or none, and still say where the next one begins. A record that cannot be read is logged and
      * left out. One search runs at a time and few wait: a further one is refused.
      */
-    readonly search: (
-      filter: RecordFilter,
-      page: { readonly limit: number; readonly from: ListPosition | null }
-    ) => Effect.Effect<TransactionPage<Transaction>, RateLimited>
+    readonly search: (filter: RecordFilter, page: ListPage) => Effect.Effect<TransactionPage<Transaction>, RateLimited>
     /**
      * As `sought`, of all tenants, for an operator: of those created before `before`, at most `limit` of each step over tenants. `isWhole`: every
      * tenant was looked at; null where the storage has no way to do it. It takes turns with `search`.

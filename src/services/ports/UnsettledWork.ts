@@ -54,7 +54,6 @@ export interface UnsettledFilter {
   readonly amountTo: bigint | null
 }
 
-/** The end of a page. */
 export interface UnsettledPlace {
   readonly createdAt: Instant
   readonly reference: string

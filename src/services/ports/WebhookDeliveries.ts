@@ -7,6 +7,7 @@ import type { Instant } from "../../domain/Instant.ts"
 import type { Transaction } from "../../domain/Transaction.ts"
 import type { EndpointName } from "../../domain/WebhookEndpoint.ts"
 import type { AuditedChange } from "./AuditLog.ts"
+import type { PageAfter } from "./Page.ts"
 import type { EndpointId } from "./WebhookEndpoints.ts"
 
 /** Where a list ordered by time goes on: after this row. */
@@ -15,7 +16,6 @@ export interface DeliveryCursor {
   readonly id: string
 }
 
-/** One page of a tenant's deliveries of one mode. */
 export interface DeliveryQuery {
   readonly appId: AppId
   readonly mode: Mode
@@ -98,7 +98,7 @@ export class WebhookDeliveries extends Context.Service<
     readonly events: (
       owner: { readonly appId: AppId; readonly mode: Mode },
       filter: EventFilter,
-      page: { readonly limit: number; readonly after: DeliveryCursor | null }
+      page: PageAfter<DeliveryCursor>
     ) => Effect.Effect<EventPage, RateLimited>
     readonly find: (appId: AppId, mode: Mode, id: Reference) => Effect.Effect<Option.Option<Delivery>>
     /**

@@ -5,7 +5,6 @@ import type { Instant } from "../../domain/Instant.ts"
 import type { EndpointName, WebhookEndpoint } from "../../domain/WebhookEndpoint.ts"
 import type { AuditedChange } from "./AuditLog.ts"
 
-/** Which endpoint of which tenant. */
 export interface EndpointId {
   readonly appId: AppId
   readonly mode: Mode

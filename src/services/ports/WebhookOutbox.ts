@@ -23,7 +23,6 @@ export interface DueDelivery {
   readonly eventType: string
   /** The frozen bytes. */
   readonly body: string
-  /** Attempts made so far. */
   readonly attempts: number
   readonly createdAt: Instant
   /** Of the transaction that it tells of; null of a test. */
@@ -32,7 +31,6 @@ export interface DueDelivery {
   readonly traceparent?: string | null
 }
 
-/** How one attempt ended. */
 export interface FinishedAttempt {
   readonly delivery: DueDelivery
   readonly at: Instant

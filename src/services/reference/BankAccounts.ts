@@ -1,4 +1,4 @@
-import { Context, Effect, Layer, Option, Redacted } from "effect"
+import { Context, Effect, Option, Redacted } from "effect"
 import { type BankAccount, isSameHolder } from "../../domain/BankAccount.ts"
 import { ProviderError } from "../../domain/errors/Retriable.ts"
 import { BankAccountUnresolvable } from "../../domain/errors/Terminal.ts"
@@ -6,6 +6,7 @@ import { maskedName } from "../../domain/Masking.ts"
 import { type Destination, nameOf } from "../../domain/Party.ts"
 import type { Holder } from "../../domain/Payment.ts"
 import { CallKind, withShortWait } from "../../runtime/CallTurn.ts"
+import { layerOf } from "../../runtime/ServiceLayer.ts"
 import type { PayoutOperations, Provider, QuoteRefused } from "../ports/Provider.ts"
 import type { ReferenceData } from "../ports/ProviderReads.ts"
 import { coalescedReads } from "./CoalescedReads.ts"
@@ -45,57 +46,52 @@ export class BankAccounts extends Context.Service<
     readonly requireAccountNameMatch: (provider: Provider, destination: Destination) => Effect.Effect<void, ProviderError>
   }
 >()("gateway/services/BankAccounts") {
-  static readonly layer = Layer.effect(
-    BankAccounts,
-    Effect.gen(function* () {
-      const shared = yield* coalescedReads<Redacted.Redacted | "unresolvable", ProviderError>()
+  static readonly layer = layerOf(BankAccounts)(function* () {
+    const shared = yield* coalescedReads<Redacted.Redacted | "unresolvable", ProviderError>()
 
-      const holder = Effect.fn("BankAccounts.holder")(function* (
-        { mode, name }: Provider,
-        resolve: Resolve,
-        account: BankAccount
-      ) {
-        const { accountNumber, bankCode, country } = account
-        const question = JSON.stringify([name, mode, country, bankCode, Redacted.value(accountNumber)])
-        const found = yield* shared(question, resolve(account))
-        return found === "unresolvable" ? yield* new BankAccountUnresolvable() : found
-      })
+    const holder: BankAccounts["Service"]["holder"] = Effect.fn("BankAccounts.holder")(function* (
+      { mode, name },
+      resolve,
+      account
+    ) {
+      const { accountNumber, bankCode, country } = account
+      const question = JSON.stringify([name, mode, country, bankCode, Redacted.value(accountNumber)])
+      const found = yield* shared(question, resolve(account))
+      return found === "unresolvable" ? yield* new BankAccountUnresolvable() : found
+    })
 
-      const bankHolder = Effect.fnUntraced(function* (provider: Provider, destination: Destination) {
-        if (destination._tag !== "bank") return null
-        const resolve = resolverOf(provider, destination.country)
-        return resolve === undefined ? null : holderOf(yield* beforePaying(holder(provider, resolve, destination)), destination)
-      })
+    const bankHolder = Effect.fnUntraced(function* (provider: Provider, destination: Destination) {
+      if (destination._tag !== "bank") return null
+      const resolve = resolverOf(provider, destination.country)
+      return resolve === undefined ? null : holderOf(yield* beforePaying(holder(provider, resolve, destination)), destination)
+    })
 
-      const mobileHolder = Effect.fn("BankAccounts.mobileHolder")(function* (
-        operations: Pick<PayoutOperations, "holder">,
-        destination: Destination
-      ) {
+    const mobileHolder: BankAccounts["Service"]["mobileHolder"] = Effect.fn("BankAccounts.mobileHolder")(
+      function* (operations, destination) {
         if (destination._tag !== "momo" || operations.holder === undefined) return null
         // A free read: its part of the pace is not that of the tokens and prices without which no money call is made.
         const lookup = Effect.timeoutOption(withShortWait(operations.holder(destination)), HOLDER_WITHIN_MS)
         const found = Option.getOrUndefined(Option.flatten(yield* Effect.option(lookup)))
         if (found === "inactive") return yield* Effect.fail(noSuchAccount)
         return found === undefined || found.name === null ? null : holderOf(found.name, destination)
-      })
+      }
+    )
 
-      const requireAccountNameMatch = Effect.fn("BankAccounts.requireAccountNameMatch")(function* (
-        provider: Provider,
-        destination: Destination
-      ) {
-        if (destination._tag !== "bank") return
-        const resolve = resolverOf(provider, destination.country)
-        // A branch that the tenant chose is of the other's list, as the bank's code is.
-        if (resolve === undefined || needsBranch(provider, destination.country)) return yield* new ProviderError({})
-        const found = yield* beforePaying(holder(provider, resolve, destination)).pipe(
-          Effect.catchTag("bank_account_unresolvable", () => Effect.fail(new ProviderError({})))
-        )
-        if (!isSameHolder(found, destination.accountName)) return yield* new ProviderError({})
-      })
-
-      return BankAccounts.of({ holder, bankHolder, mobileHolder, requireAccountNameMatch })
+    const requireAccountNameMatch: BankAccounts["Service"]["requireAccountNameMatch"] = Effect.fn(
+      "BankAccounts.requireAccountNameMatch"
+    )(function* (provider, destination) {
+      if (destination._tag !== "bank") return
+      const resolve = resolverOf(provider, destination.country)
+      // A branch that the tenant chose is of the other's list, as the bank's code is.
+      if (resolve === undefined || needsBranch(provider, destination.country)) return yield* new ProviderError({})
+      const found = yield* beforePaying(holder(provider, resolve, destination)).pipe(
+        Effect.catchTag("bank_account_unresolvable", () => Effect.fail(new ProviderError({})))
+      )
+      if (!isSameHolder(found, destination.accountName)) return yield* new ProviderError({})
     })
-  )
+
+    return { holder, bankHolder, mobileHolder, requireAccountNameMatch }
+  })
 }
 
 /** A payout waits no longer for what it can do without. */

@@ -1,8 +1,9 @@
-import { Context, Effect, Layer, Option } from "effect"
+import { Context, Effect, Option } from "effect"
 import type { Corridor } from "../../domain/Corridor.ts"
 import type { Mode } from "../../domain/Ids.ts"
 import { type PinnedProvider, pinnedFirst, routedProviders } from "../../domain/Routing.ts"
 import { type Caller, Capability } from "../../domain/Tenant.ts"
+import { layerOf } from "../../runtime/ServiceLayer.ts"
 import { Corridors } from "../ports/Corridors.ts"
 import type { Provider } from "../ports/Provider.ts"
 import { ProviderRegistry } from "../ports/ProviderRegistry.ts"
@@ -30,42 +31,39 @@ export class Capabilities extends Context.Service<
     readonly rows: (caller: Caller) => Effect.Effect<ReadonlyArray<CapabilityRow>>
   }
 >()("gateway/services/Capabilities") {
-  static readonly layer = Layer.effect(
-    Capabilities,
-    Effect.gen(function* () {
-      const tenants = yield* Tenants
-      const corridors = yield* Corridors
-      const registry = yield* ProviderRegistry
-      const payoutRoutes = yield* Routes
-      const switches = yield* ProviderSwitches
+  static readonly layer = layerOf(Capabilities)(function* () {
+    const tenants = yield* Tenants
+    const corridors = yield* Corridors
+    const registry = yield* ProviderRegistry
+    const payoutRoutes = yield* Routes
+    const switches = yield* ProviderSwitches
 
-      const rows = Effect.fn("Capabilities.rows")(function* (caller: Caller) {
-        const tenant = yield* tenants.find(caller.appId)
-        const routes = yield* corridors.list
-        const granted = caller.role === "admin" || Option.isNone(tenant) ? [] : tenant.value.capabilities
-        const pin = yield* tenants.pinned(caller.appId)
-        const active = routes.filter((row) => row.active)
-        const out = switchedOff(yield* switches.list)
-        const lacking = (yield* Effect.filter(active, (row) => payoutRoutes.lacksSender(caller, row))).length > 0
-        return Capability.literals.map((capability): CapabilityRow => {
-          const { provider, offered } = routedTo(capability, routes, { pin, mode: caller.mode, out })
-          const reason = reasonOf(capability, granted.includes(capability), offered)
-          const row = { capability, provider, supported: reason === undefined, ...(reason === undefined ? {} : { reason }) }
-          return capability === "payouts" && lacking ? { ...row, requires_sender: true } : row
-        })
+    const rows = Effect.fn("Capabilities.rows")(function* (caller: Caller) {
+      const tenant = yield* tenants.find(caller.appId)
+      const routes = yield* corridors.list
+      const granted = caller.role === "admin" || Option.isNone(tenant) ? [] : tenant.value.capabilities
+      const pin = yield* tenants.pinned(caller.appId)
+      const active = routes.filter((row) => row.active)
+      const out = switchedOff(yield* switches.list)
+      const lacking = (yield* Effect.filter(active, (row) => payoutRoutes.lacksSender(caller, row))).length > 0
+      return Capability.literals.map((capability): CapabilityRow => {
+        const { provider, offered } = routedTo(capability, routes, { pin, mode: caller.mode, out })
+        const reason = reasonOf(capability, granted.includes(capability), offered)
+        const row = { capability, provider, supported: reason === undefined, ...(reason === undefined ? {} : { reason }) }
+        return capability === "payouts" && lacking ? { ...row, requires_sender: true } : row
       })
-
-      const routedTo = (capability: Capability, routes: ReadonlyArray<Corridor>, { mode, out, pin }: Outlook) => {
-        const { by, offers } = offerings[capability]
-        // A capability without corridor rows is served by any provider that has it.
-        const names = by === null ? pinnedFirst(registry.known, pin) : routedProviders(routes.filter(by), pin)
-        const able = names.find((name) => !out.has(name) && Option.exists(registry.find(name, mode), offers))
-        return { provider: able ?? names[0] ?? "", offered: able !== undefined }
-      }
-
-      return Capabilities.of({ rows })
     })
-  )
+
+    const routedTo = (capability: Capability, routes: ReadonlyArray<Corridor>, { mode, out, pin }: Outlook) => {
+      const { by, offers } = offerings[capability]
+      // A capability without corridor rows is served by any provider that has it.
+      const names = by === null ? pinnedFirst(registry.known, pin) : routedProviders(routes.filter(by), pin)
+      const able = names.find((name) => !out.has(name) && Option.exists(registry.find(name, mode), offers))
+      return { provider: able ?? names[0] ?? "", offered: able !== undefined }
+    }
+
+    return { rows }
+  })
 }
 
 /** Of one caller, as things stand. */

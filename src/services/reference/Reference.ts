@@ -1,4 +1,4 @@
-import { Clock, Context, Duration, Effect, Layer, Option, type Redacted } from "effect"
+import { Clock, Context, Duration, Effect, Option, type Redacted } from "effect"
 import type { BankAccount } from "../../domain/BankAccount.ts"
 import type { Corridor } from "../../domain/Corridor.ts"
 import type { Currency } from "../../domain/Currency.ts"
@@ -10,6 +10,7 @@ import {
 } from "../../domain/errors/Terminal.ts"
 import type { Instant } from "../../domain/Instant.ts"
 import type { Caller, Capability } from "../../domain/Tenant.ts"
+import { layerOf } from "../../runtime/ServiceLayer.ts"
 import { Admission } from "../admission/Admission.ts"
 import { Corridors } from "../ports/Corridors.ts"
 import type { Provider } from "../ports/Provider.ts"
@@ -27,13 +28,11 @@ export interface ServedCorridor extends Corridor {
   readonly requiresSender: boolean
 }
 
-/** A bank with the country and currency that it is paid in. */
 export interface ServedBank extends PayableBank {
   readonly country: string
   readonly currency: Currency
 }
 
-/** A branch with its bank. */
 export interface ServedBranch extends BankBranch {
   readonly country: string
   readonly bankCode: string
@@ -79,22 +78,49 @@ export class Reference extends Context.Service<
     readonly balances: (caller: Caller) => Effect.Effect<ReadonlyArray<PoolBalance>, ReadRefusal>
   }
 >()("gateway/services/Reference") {
-  static readonly layer = Layer.effect(
-    Reference,
-    Effect.gen(function* () {
-      const admission = yield* Admission
-      const corridors = yield* Corridors
-      const routes = yield* Routes
-      const registry = yield* ProviderRegistry
-      const accounts = yield* BankAccounts
-      const sharedBanks = yield* coalescedReads<ReadonlyArray<PayableBank>, ProviderError>()
-      const sharedBranches = yield* coalescedReads<ReadonlyArray<BankBranch>, ProviderError>(branchesLife)
-      const sharedCountries = yield* coalescedReads<ReadonlyArray<PayableCountry>, ProviderError>()
-      const sharedBalances = yield* coalescedReads<ReadonlyArray<Balance>, ProviderError>()
+  static readonly layer = layerOf(Reference)(function* () {
+    const admission = yield* Admission
+    const corridors = yield* Corridors
+    const routes = yield* Routes
+    const registry = yield* ProviderRegistry
+    const accounts = yield* BankAccounts
+    const sharedBanks = yield* coalescedReads<ReadonlyArray<PayableBank>, ProviderError>()
+    const sharedBranches = yield* coalescedReads<ReadonlyArray<BankBranch>, ProviderError>(branchesLife)
+    const sharedCountries = yield* coalescedReads<ReadonlyArray<PayableCountry>, ProviderError>()
+    const sharedBalances = yield* coalescedReads<ReadonlyArray<Balance>, ProviderError>()
 
-      const payouts = Effect.map(corridors.list, (rows) => rows.filter(({ direction }) => direction === "payout"))
+    const payouts = Effect.map(corridors.list, (rows) => rows.filter(({ direction }) => direction === "payout"))
 
-      const served = Effect.fn("Reference.corridors")(function* (caller: Caller) {
+    const requiresBranch = Effect.fnUntraced(function* (caller: Caller, row: Corridor) {
+      if (row.direction !== "payout" || row.method !== "bank") return false
+      const payers = yield* routes.forCorridor(caller, row, ({ payouts: pays }) => pays)
+      return needsBranch(bankCodesOf(payers.map(({ provider }) => provider)), row.country)
+    })
+
+    /** The provider whose codes of banks and branches are listed: the one that a payout by them goes to first. */
+    const bankLister = Effect.fnUntraced(function* (caller: Caller, row: Corridor) {
+      const readers = yield* routes.forCorridor(
+        caller,
+        row,
+        ({ payouts: pays, reference }) => pays && reference?.banks && { banks: reference.banks, branches: reference.branches }
+      )
+      return firstAlone(yield* some(readers, "reference_data"))
+    })
+
+    /** Those of the account before, too, where it is still set: what is in its wallets is the pool's until it is moved. */
+    const walletsOf = (routed: ReadonlyArray<RoutedProvider<unknown>>) =>
+      routed.flatMap(({ provider: { mode, name } }) =>
+        registry.accounts(name, mode).flatMap((provider, index) => {
+          const read = provider.reference?.balances
+          return read === undefined ? [] : [{ name: `${name}:${mode}:${index}`, provider, read }]
+        })
+      )
+
+    const bankRows = (country: string) =>
+      Effect.map(payouts, (rows) => rows.filter((row) => row.active && row.method === "bank" && row.country === country))
+
+    return {
+      corridors: Effect.fn("Reference.corridors")(function* (caller) {
         return yield* Effect.forEach(yield* corridors.list, (row) =>
           Effect.all({
             provider: routes.firstProviderName(caller, row),
@@ -104,15 +130,9 @@ export class Reference extends Context.Service<
             requiresSender: routes.lacksSender(caller, row)
           }).pipe(Effect.map(({ limits, ...seen }): ServedCorridor => ({ ...row, ...limits, ...seen })))
         )
-      })
+      }),
 
-      const requiresBranch = Effect.fnUntraced(function* (caller: Caller, row: Corridor) {
-        if (row.direction !== "payout" || row.method !== "bank") return false
-        const payers = yield* routes.forCorridor(caller, row, ({ payouts: pays }) => pays)
-        return needsBranch(bankCodesOf(payers.map(({ provider }) => provider)), row.country)
-      })
-
-      const banks = Effect.fn("Reference.banks")(function* (caller: Caller, country: string) {
+      banks: Effect.fn("Reference.banks")(function* (caller, country) {
         yield* admission.requireCapability(caller, "reference_data")
         const [row] = yield* bankRows(country)
         if (row === undefined) return []
@@ -120,12 +140,9 @@ export class Reference extends Context.Service<
           sharedBanks(`${nameOf(provider)}:${country}`, read(country))
         )
         return found.map((bank): ServedBank => ({ ...bank, country, currency: row.currency }))
-      })
+      }),
 
-      const branches = Effect.fn("Reference.branches")(function* (
-        caller: Caller,
-        { bankCode, country }: Pick<ServedBranch, "country" | "bankCode">
-      ) {
+      branches: Effect.fn("Reference.branches")(function* (caller, { bankCode, country }) {
         yield* admission.requireCapability(caller, "reference_data")
         const [row] = yield* bankRows(country)
         if (row === undefined) return []
@@ -135,19 +152,9 @@ export class Reference extends Context.Service<
             : sharedBranches(JSON.stringify([nameOf(provider), country, bankCode]), read(country, bankCode))
         )
         return found.map((branch): ServedBranch => ({ ...branch, country, bankCode }))
-      })
+      }),
 
-      /** The provider whose codes of banks and branches are listed: the one that a payout by them goes to first. */
-      const bankLister = Effect.fnUntraced(function* (caller: Caller, row: Corridor) {
-        const readers = yield* routes.forCorridor(
-          caller,
-          row,
-          ({ payouts: pays, reference }) => pays && reference?.banks && { banks: reference.banks, branches: reference.branches }
-        )
-        return firstAlone(yield* some(readers, "reference_data"))
-      })
-
-      const resolve = Effect.fn("Reference.resolve")(function* (caller: Caller, account: BankAccount) {
+      resolve: Effect.fn("Reference.resolve")(function* (caller, account) {
         yield* admission.requireCapability(caller, "bank_resolution")
         const [row] = yield* bankRows(account.country)
         if (row === undefined) return yield* new BankAccountUnresolvable()
@@ -155,9 +162,9 @@ export class Reference extends Context.Service<
         return yield* firstToSucceed(firstAlone(yield* some(readers, "bank_resolution")), ({ operations: read, provider }) =>
           accounts.holder(provider, read, account)
         )
-      })
+      }),
 
-      const countries = Effect.fn("Reference.countries")(function* (caller: Caller) {
+      countries: Effect.fn("Reference.countries")(function* (caller) {
         yield* admission.requireCapability(caller, "reference_data")
         const rows = yield* payouts
         const readers = yield* routes.forCorridors(caller, rows, ({ reference }) => reference?.countries)
@@ -165,9 +172,9 @@ export class Reference extends Context.Service<
           sharedCountries(nameOf(provider), read)
         )
         return union(lists.flat()).map((one): ServedCountry => ({ ...one, currencies: currenciesOf(rows, one.country) }))
-      })
+      }),
 
-      const balances = Effect.fn("Reference.balances")(function* (caller: Caller) {
+      balances: Effect.fn("Reference.balances")(function* (caller) {
         yield* admission.requireCapability(caller, "balances")
         const routed = yield* routes.forCorridors(caller, yield* corridors.list, ({ reference }) => reference?.balances)
         const wallets = yield* everyone(
@@ -182,22 +189,8 @@ export class Reference extends Context.Service<
         )
         return wallets.flat()
       })
-
-      /** Those of the account before, too, where it is still set: what is in its wallets is the pool's until it is moved. */
-      const walletsOf = (routed: ReadonlyArray<RoutedProvider<unknown>>) =>
-        routed.flatMap(({ provider: { mode, name } }) =>
-          registry.accounts(name, mode).flatMap((provider, index) => {
-            const read = provider.reference?.balances
-            return read === undefined ? [] : [{ name: `${name}:${mode}:${index}`, provider, read }]
-          })
-        )
-
-      const bankRows = (country: string) =>
-        Effect.map(payouts, (rows) => rows.filter((row) => row.active && row.method === "bank" && row.country === country))
-
-      return Reference.of({ corridors: served, banks, branches, resolve, countries, balances })
-    })
-  )
+    }
+  })
 }
 
 /** Branches seldom open and close, and their list takes two calls. That there are none may be a bank that was not listed yet. */
@@ -219,7 +212,7 @@ const firstAlone = <One>(able: ReadonlyArray<One>): ReadonlyArray<One> => able.s
 const everyone = Effect.fnUntraced(function* <One, A>(
   all: ReadonlyArray<One>,
   ask: (one: One) => Effect.Effect<A, ProviderError>
-): Effect.fn.Return<ReadonlyArray<A>, ProviderError> {
+) {
   const answers = yield* Effect.forEach(all, (one) => Effect.option(ask(one)), { concurrency: "unbounded" })
   const given = answers.flatMap(Option.toArray)
   return given.length > 0 ? given : yield* new ProviderError({})

@@ -1,7 +1,8 @@
-import { Clock, Context, Duration, Effect, Layer } from "effect"
+import { Clock, Context, Duration, Effect } from "effect"
 import type { Currency } from "../../domain/Currency.ts"
 import { Mode } from "../../domain/Ids.ts"
 import type { Instant } from "../../domain/Instant.ts"
+import { layerOf } from "../../runtime/ServiceLayer.ts"
 import type { FloatTotal } from "../ports/GatewayStatus.ts"
 import type { Balance } from "../ports/ProviderReads.ts"
 import { ProviderRegistry } from "../ports/ProviderRegistry.ts"
@@ -60,58 +61,55 @@ export class WalletBalances extends Context.Service<
     readonly latest: Effect.Effect<ReadonlyArray<AccountWallets> | null>
   }
 >()("gateway/services/WalletBalances") {
-  static readonly layer = Layer.effect(
-    WalletBalances,
-    Effect.gen(function* () {
-      const registry = yield* ProviderRegistry
-      const shared = yield* coalescedReads<Pick<AccountWallets, "asOf" | "wallets">, never>(() => ASKED_EVERY)
+  static readonly layer = layerOf(WalletBalances)(function* () {
+    const registry = yield* ProviderRegistry
+    const shared = yield* coalescedReads<Pick<AccountWallets, "asOf" | "wallets">, never>(() => ASKED_EVERY)
 
-      const accounts = registry.known.flatMap((name) =>
-        Mode.literals.flatMap((mode) => registry.accounts(name, mode).map((account, index) => ({ account, name, mode, index })))
+    const accounts = registry.known.flatMap((name) =>
+      Mode.literals.flatMap((mode) => registry.accounts(name, mode).map((account, index) => ({ account, name, mode, index })))
+    )
+
+    const askOne = Effect.fnUntraced(function* ({ account, index, mode, name }: (typeof accounts)[number]) {
+      const balances = account.reference?.balances
+      const { asOf, wallets } = yield* shared(
+        `${name}:${mode}:${index}`,
+        Effect.gen(function* () {
+          if (balances === undefined) return { asOf: yield* Clock.currentTimeMillis, wallets: "unnamed" as const }
+          const answer = yield* balances.pipe(
+            Effect.timeout(ANSWER_WITHIN),
+            Effect.catchTags({
+              provider_error: () => Effect.succeed("unknown" as const),
+              TimeoutError: () => Effect.succeed("unknown" as const)
+            })
+          )
+          const asOf = yield* Clock.currentTimeMillis
+          if (answer === "unknown") return { asOf, wallets: answer }
+          return { asOf, wallets: answer.filter(({ currency }) => account.fingerprints(currency).length > 0) }
+        })
       )
-
-      const askOne = Effect.fnUntraced(function* ({ account, index, mode, name }: (typeof accounts)[number]) {
-        const balances = account.reference?.balances
-        const { asOf, wallets } = yield* shared(
-          `${name}:${mode}:${index}`,
-          Effect.gen(function* () {
-            if (balances === undefined) return { asOf: yield* Clock.currentTimeMillis, wallets: "unnamed" as const }
-            const answer = yield* balances.pipe(
-              Effect.timeout(ANSWER_WITHIN),
-              Effect.catchTags({
-                provider_error: () => Effect.succeed("unknown" as const),
-                TimeoutError: () => Effect.succeed("unknown" as const)
-              })
-            )
-            const asOf = yield* Clock.currentTimeMillis
-            if (answer === "unknown") return { asOf, wallets: answer }
-            return { asOf, wallets: answer.filter(({ currency }) => account.fingerprints(currency).length > 0) }
-          })
-        )
-        return { provider: name, mode, isPrevious: index > 0, asOf, wallets } satisfies AccountWallets
-      })
-
-      const read = Effect.withSpan(Effect.forEach(accounts, askOne, { concurrency: AT_ONCE }), "WalletBalances.read")
-
-      const scope = yield* Effect.scope
-      let last: { readonly at: Instant; readonly accounts: ReadonlyArray<AccountWallets> } | null = null
-      let begunAt = Number.NEGATIVE_INFINITY
-      const readAgain = Effect.gen(function* () {
-        const found = yield* read
-        last = { at: yield* Clock.currentTimeMillis, accounts: found }
-      })
-      const latest = Effect.gen(function* () {
-        const now = yield* Clock.currentTimeMillis
-        if (now - begunAt >= LATEST_READ_EVERY_MS) {
-          begunAt = now
-          yield* Effect.forkIn(readAgain, scope)
-        }
-        return last === null || now - last.at > LATEST_KEPT_MS ? null : last.accounts
-      })
-
-      return WalletBalances.of({ read, latest })
+      return { provider: name, mode, isPrevious: index > 0, asOf, wallets } satisfies AccountWallets
     })
-  )
+
+    const read = Effect.withSpan(Effect.forEach(accounts, askOne, { concurrency: AT_ONCE }), "WalletBalances.read")
+
+    const scope = yield* Effect.scope
+    let last: { readonly at: Instant; readonly accounts: ReadonlyArray<AccountWallets> } | null = null
+    let begunAt = Number.NEGATIVE_INFINITY
+    const readAgain = Effect.gen(function* () {
+      const found = yield* read
+      last = { at: yield* Clock.currentTimeMillis, accounts: found }
+    })
+    const latest = Effect.gen(function* () {
+      const now = yield* Clock.currentTimeMillis
+      if (now - begunAt >= LATEST_READ_EVERY_MS) {
+        begunAt = now
+        yield* Effect.forkIn(readAgain, scope)
+      }
+      return last === null || now - last.at > LATEST_KEPT_MS ? null : last.accounts
+    })
+
+    return { read, latest }
+  })
 }
 
 /** Each mode and currency that a wallet or a float has, in the order of their names. */

@@ -12,7 +12,6 @@ import type { LateCalls } from "../ports/SharedLateCalls.ts"
 export const operations = ["quote", "send", "charge", "exchange", "holder", "resolve", "reads"] as const
 export type Operation = (typeof operations)[number]
 
-/** One operation of one account. */
 export interface CircuitKey {
   readonly provider: string
   readonly mode: Mode
@@ -48,7 +47,6 @@ const usualTimes = Metric.gauge("gateway_provider_late_after_seconds", {
 const FORGOTTEN_AFTER_MS = 60_000
 const MS_PER_SECOND = 1000
 
-/** How a call ended. */
 interface CallEnd {
   /** In the words of its outcome; empty where there are none. */
   readonly note: string
@@ -56,7 +54,6 @@ interface CallEnd {
   readonly tookMs: number
 }
 
-/** A call that was let through. */
 export interface BegunCall {
   /** From then on it counts as late. */
   readonly lateAfterMs: number

@@ -1,5 +1,6 @@
-import { Context, Effect, Exit, Latch, Layer } from "effect"
+import { Context, Effect, Exit, Latch } from "effect"
 import { ActingTenant, inTurn, isPatient, makeTurn, waitedMs } from "../../runtime/CallTurn.ts"
+import { layerOf } from "../../runtime/ServiceLayer.ts"
 import { elapsed } from "../../runtime/Timer.ts"
 import { Policy } from "../ports/Policy.ts"
 import { SharedLateCalls } from "../ports/SharedLateCalls.ts"
@@ -27,55 +28,52 @@ export class Circuits extends Context.Service<
     readonly through: <A, E>(line: CircuitKey, wish: CircuitCall<A, E>) => Effect.Effect<A, E>
   }
 >()("gateway/services/Circuits") {
-  static readonly layer = Layer.effect(
-    Circuits,
-    Effect.gen(function* () {
-      const { circuit, providerTimeoutMs } = yield* Policy
-      const states = circuitStates(circuit, providerTimeoutMs * LONGEST_USUAL_SHARE)
-      const share = yield* makeSharing(states)
+  static readonly layer = layerOf(Circuits)(function* () {
+    const { circuit, providerTimeoutMs } = yield* Policy
+    const states = circuitStates(circuit, providerTimeoutMs * LONGEST_USUAL_SHARE)
+    const share = yield* makeSharing(states)
 
-      /** Counts a call that passes its usual time, once. Its wait for our own pace is none of its time. */
-      const watch = Effect.fnUntraced(function* (begun: BegunCall, turn: ReturnType<typeof makeTurn>, startedAt: number) {
-        for (let left = begun.lateAfterMs; left > 0; ) {
-          yield* Effect.sleep(Math.max(left, SHORTEST_LOOK_MS))
-          const now = yield* elapsed
-          left = begun.lateAfterMs - (now - startedAt - waitedMs(turn, now))
-        }
-        yield* begun.late
-        yield* share
-      })
-
-      const through = <A, E>(line: CircuitKey, { call, instead, verdict }: CircuitCall<A, E>): Effect.Effect<A, E> =>
-        Effect.uninterruptibleMask((restore) =>
-          Effect.gen(function* () {
-            const begun = yield* states.begin(line, yield* ActingTenant)
-            if (begun === null) return yield* instead
-            const turn = makeTurn(yield* isPatient)
-            const startedAt = yield* elapsed
-            const watching = yield* Effect.forkChild(Effect.interruptible(watch(begun, turn, startedAt)))
-            const ended = yield* Effect.exit(restore(inTurn(call, turn)))
-            watching.interruptUnsafe()
-            const endedAt = yield* elapsed
-            const { away, exit } = Exit.isSuccess(ended) ? ended.value : { away: null, exit: Exit.failCause(ended.cause) }
-            const isAbandoned = Exit.isFailure(exit) && Exit.hasInterrupts(exit)
-            const said = verdict(exit)
-            // A call that was turned away says that the provider is busy, which is no failure of it, nor an end of one.
-            const isNone = away !== null && said !== "answered"
-            yield* begun.end(isNone || (said === "answered" && isAbandoned) ? "abandoned" : said, {
-              note: noteOf(exit),
-              tookMs: endedAt - startedAt - waitedMs(turn, endedAt)
-            })
-            return yield* exit
-          })
-        )
-
-      return Circuits.of({
-        isOpen: (line) => Effect.flatMap(ActingTenant, (tenant) => states.isOpen(line, tenant)),
-        standing: states.standing,
-        through
-      })
+    /** Counts a call that passes its usual time, once. Its wait for our own pace is none of its time. */
+    const watch = Effect.fnUntraced(function* (begun: BegunCall, turn: ReturnType<typeof makeTurn>, startedAt: number) {
+      for (let left = begun.lateAfterMs; left > 0; ) {
+        yield* Effect.sleep(Math.max(left, SHORTEST_LOOK_MS))
+        const now = yield* elapsed
+        left = begun.lateAfterMs - (now - startedAt - waitedMs(turn, now))
+      }
+      yield* begun.late
+      yield* share
     })
-  )
+
+    const through = <A, E>(line: CircuitKey, { call, instead, verdict }: CircuitCall<A, E>): Effect.Effect<A, E> =>
+      Effect.uninterruptibleMask((restore) =>
+        Effect.gen(function* () {
+          const begun = yield* states.begin(line, yield* ActingTenant)
+          if (begun === null) return yield* instead
+          const turn = makeTurn(yield* isPatient)
+          const startedAt = yield* elapsed
+          const watching = yield* Effect.forkChild(Effect.interruptible(watch(begun, turn, startedAt)))
+          const ended = yield* Effect.exit(restore(inTurn(call, turn)))
+          watching.interruptUnsafe()
+          const endedAt = yield* elapsed
+          const { away, exit } = Exit.isSuccess(ended) ? ended.value : { away: null, exit: Exit.failCause(ended.cause) }
+          const isAbandoned = Exit.isFailure(exit) && Exit.hasInterrupts(exit)
+          const said = verdict(exit)
+          // A call that was turned away says that the provider is busy, which is no failure of it, nor an end of one.
+          const isNone = away !== null && said !== "answered"
+          yield* begun.end(isNone || (said === "answered" && isAbandoned) ? "abandoned" : said, {
+            note: noteOf(exit),
+            tookMs: endedAt - startedAt - waitedMs(turn, endedAt)
+          })
+          return yield* exit
+        })
+      )
+
+    return {
+      isOpen: (line) => Effect.flatMap(ActingTenant, (tenant) => states.isOpen(line, tenant)),
+      standing: states.standing,
+      through
+    }
+  })
 }
 
 /** A call that takes most of its time limit is late, whatever is usual: the rest of the limit is what noticing gains. */

@@ -1,4 +1,4 @@
-import { Clock, Context, Effect, Layer, Option } from "effect"
+import { Clock, Context, Effect, Option } from "effect"
 import { noteWithCandidates } from "../../domain/Candidates.ts"
 import type { Fact } from "../../domain/Fact.ts"
 import type { Instant } from "../../domain/Instant.ts"
@@ -10,6 +10,7 @@ import type { Transaction } from "../../domain/Transaction.ts"
 import { type CapturedCall, withCapturedCall } from "../../runtime/CapturedCall.ts"
 import { LeavesBy, latestTime } from "../../runtime/LatestTime.ts"
 import { candidatesNoted, candidatesNow, noteMovedOn, noteNotSent, noteUsed } from "../../runtime/RouteTrail.ts"
+import { layerOf } from "../../runtime/ServiceLayer.ts"
 import { whereTraced } from "../../runtime/Tracing.ts"
 import type { Provider } from "../ports/Provider.ts"
 import { VelocityLimits } from "../ports/VelocityLimits.ts"
@@ -70,55 +71,52 @@ export class Failover extends Context.Service<
     ) => Effect.Effect<Sent<Outcome>>
   }
 >()("gateway/services/Failover") {
-  static readonly layer = Layer.effect(
-    Failover,
-    Effect.gen(function* () {
-      const settlement = yield* Settlement
-      const limits = yield* VelocityLimits
+  static readonly layer = layerOf(Failover)(function* () {
+    const settlement = yield* Settlement
+    const limits = yield* VelocityLimits
 
-      const send = Effect.fnUntraced(function* <Offer, Outcome extends { readonly _tag: string; readonly note: string }>(
-        plan: FailoverPlan<Offer, Outcome>
-      ): Effect.fn.Return<Sent<Outcome>> {
-        const { nextAfter, record } = plan
-        let turn = { provider: record.provider, offer: plan.first, recordedAt: plan.recordedAt }
-        for (let attempt = 1; ; attempt++) {
-          yield* noteUsed(turn.provider, attempt)
-          const { isLate, outcome, raw } = yield* inAttempt(attempt)(sendInTime(turn.recordedAt, plan.send(turn.offer)))
-          if (outcome._tag === "NotSent") yield* noteNotSent(turn.provider, attempt, outcome.note)
-          // The process may have been paused within the call as well.
-          const isStale = isLate || isTooLateToSend(turn.recordedAt, yield* latestTime)
-          const next = outcome._tag === "NotSent" && !isStale ? yield* nextAfter(turn.offer) : Option.none()
-          const recordedAt = yield* Clock.currentTimeMillis
-          const why = { note: outcome.note, attempt: attempt + 1 }
-          const isMoved = Option.isSome(next) && (yield* moveRecord(record, turn.provider, next.value, why))
-          if (!isMoved) return { outcome: yield* withOthers(outcome), raw, isRerouted: attempt > 1 }
-          turn = { provider: next.value.provider.name, offer: next.value.offer, recordedAt }
-        }
-      })
-
-      /** False where the record has moved on meanwhile: another process knows its outcome. */
-      const moveRecord = Effect.fnUntraced(function* (
-        { appId, currency, kind, reference }: Transaction,
-        from: string,
-        { fee, feeReturns = false, provider }: NextProvider<unknown>,
-        why: { readonly note: string; readonly attempt: number }
-      ) {
-        const { name } = provider
-        yield* noteUsed(name, why.attempt)
-        const reason = [`never sent to ${from}, goes to ${name}`, why.note].filter((part) => part !== "").join(": ")
-        const note = noteWithCandidates(reason, yield* candidatesNoted)
-        const returns = feeReturns ? ({ feeReturns } as const) : {}
-        const fact = { _tag: "Rerouted", provider: name, ...stampOf(provider, currency), fee, ...returns, note } as const
-        const moved = yield* settlement.applyFromProvider(from, { reference, fact, actor: "request" })
-        const isMoved = moved.provider === name && !isTerminal(moved)
-        if (!isMoved) yield* noteMovedOn(name)
-        if (isMoved && kind === "payout") yield* limits.giveBackCeiling(appId, reference)
-        return isMoved
-      })
-
-      return Failover.of({ send })
+    const send = Effect.fnUntraced(function* <Offer, Outcome extends { readonly _tag: string; readonly note: string }>(
+      plan: FailoverPlan<Offer, Outcome>
+    ) {
+      const { nextAfter, record } = plan
+      let turn = { provider: record.provider, offer: plan.first, recordedAt: plan.recordedAt }
+      for (let attempt = 1; ; attempt++) {
+        yield* noteUsed(turn.provider, attempt)
+        const { isLate, outcome, raw } = yield* inAttempt(attempt)(sendInTime(turn.recordedAt, plan.send(turn.offer)))
+        if (outcome._tag === "NotSent") yield* noteNotSent(turn.provider, attempt, outcome.note)
+        // The process may have been paused within the call as well.
+        const isStale = isLate || isTooLateToSend(turn.recordedAt, yield* latestTime)
+        const next = outcome._tag === "NotSent" && !isStale ? yield* nextAfter(turn.offer) : Option.none()
+        const recordedAt = yield* Clock.currentTimeMillis
+        const why = { note: outcome.note, attempt: attempt + 1 }
+        const isMoved = Option.isSome(next) && (yield* moveRecord(record, turn.provider, next.value, why))
+        if (!isMoved) return { outcome: yield* withOthers(outcome), raw, isRerouted: attempt > 1 }
+        turn = { provider: next.value.provider.name, offer: next.value.offer, recordedAt }
+      }
     })
-  )
+
+    /** False where the record has moved on meanwhile: another process knows its outcome. */
+    const moveRecord = Effect.fnUntraced(function* (
+      { appId, currency, kind, reference }: Transaction,
+      from: string,
+      { fee, feeReturns = false, provider }: NextProvider<unknown>,
+      why: { readonly note: string; readonly attempt: number }
+    ) {
+      const { name } = provider
+      yield* noteUsed(name, why.attempt)
+      const reason = [`never sent to ${from}, goes to ${name}`, why.note].filter((part) => part !== "").join(": ")
+      const note = noteWithCandidates(reason, yield* candidatesNoted)
+      const returns = feeReturns ? ({ feeReturns } as const) : {}
+      const fact = { _tag: "Rerouted", provider: name, ...stampOf(provider, currency), fee, ...returns, note } as const
+      const moved = yield* settlement.applyFromProvider(from, { reference, fact, actor: "request" })
+      const isMoved = moved.provider === name && !isTerminal(moved)
+      if (!isMoved) yield* noteMovedOn(name)
+      if (isMoved && kind === "payout") yield* limits.giveBackCeiling(appId, reference)
+      return isMoved
+    })
+
+    return { send }
+  })
 }
 
 /** The note of a payment that never left says why no other provider took it over. */
@@ -142,10 +140,7 @@ const inAttempt =
  * been declared never sent meanwhile. It is looked at here, and again by `LeavesBy` where each request of the call that can move money
  * leaves: others may come before it. Also used where there is no failover.
  */
-export const sendInTime = Effect.fnUntraced(function* <Outcome>(
-  recordedAt: Instant,
-  call: Effect.Effect<Outcome>
-): Effect.fn.Return<{ readonly outcome: Outcome | NotSent; readonly raw: CapturedCall | null; readonly isLate: boolean }> {
+export const sendInTime = Effect.fnUntraced(function* <Outcome>(recordedAt: Instant, call: Effect.Effect<Outcome>) {
   if (isTooLateToSend(recordedAt, yield* latestTime)) return { outcome: tooLateToSend, raw: null, isLate: true }
   return { ...(yield* Effect.provideService(withCapturedCall(call), LeavesBy, leavesBy(recordedAt))), isLate: false }
 })

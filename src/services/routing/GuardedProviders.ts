@@ -1,22 +1,20 @@
-import { Effect, Exit, Layer } from "effect"
+import { Effect, Exit } from "effect"
 import { ProviderError } from "../../domain/errors/Retriable.ts"
 import type { Fact } from "../../domain/Fact.ts"
 import { passOver } from "../../runtime/RouteTrail.ts"
+import { layerOf } from "../../runtime/ServiceLayer.ts"
 import type { Provider } from "../ports/Provider.ts"
 import type { ReferenceData } from "../ports/ProviderReads.ts"
 import { decorateProviders, ProviderRegistry } from "../ports/ProviderRegistry.ts"
-import { type CallVerdict, type Operation } from "./CircuitStates.ts"
+import type { CallVerdict, Operation } from "./CircuitStates.ts"
 import { Circuits } from "./Circuits.ts"
 
 type NotSent = Extract<Fact, { readonly _tag: "NotSent" }>
 
 /** Puts a circuit before everything that a provider does, around whatever registry is provided; only `ask` always goes through. */
-export const guardedProviders = Layer.effect(
-  ProviderRegistry,
-  Effect.gen(function* () {
-    return decorateProviders(yield* ProviderRegistry, guard(yield* Circuits))
-  })
-)
+export const guardedProviders = layerOf(ProviderRegistry)(function* () {
+  return decorateProviders(yield* ProviderRegistry, guard(yield* Circuits))
+})
 
 const guard =
   (circuits: Circuits["Service"]) =>

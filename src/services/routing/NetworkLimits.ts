@@ -1,7 +1,7 @@
 import { Effect, Redacted } from "effect"
 import { type Availability, type Corridor, worse } from "../../domain/Corridor.ts"
 import { ProviderError } from "../../domain/errors/Retriable.ts"
-import { AmountAboveMaximum, AmountBelowMinimum, ValidationFailed } from "../../domain/errors/Terminal.ts"
+import { AmountAboveMaximum, AmountBelowMinimum, invalid } from "../../domain/errors/Terminal.ts"
 import { larger, type MinorUnits, smaller, ZERO } from "../../domain/Money.ts"
 import type { Destination } from "../../domain/Party.ts"
 import type { NetworkLimits, ReadNetworkLimits } from "../ports/Provider.ts"
@@ -29,7 +29,7 @@ export const requireWithinNetworkLimits = Effect.fnUntraced(function* (
   if (maximum !== null && amount > maximum) return yield* new AmountAboveMaximum({ maximum_minor: maximum, scope: "corridor" })
   if (amount % step !== ZERO) {
     const message = `must be a multiple of ${step}: the network takes no smaller part`
-    return yield* new ValidationFailed({ issues: [{ path: "amount_minor", message }] })
+    return yield* invalid("amount_minor", message)
   }
 })
 

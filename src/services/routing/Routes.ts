@@ -1,10 +1,11 @@
-import { Context, Effect, Layer, Option, Result } from "effect"
+import { Context, Effect, Option, Result } from "effect"
 import { type Availability, availabilityOf, type Corridor, worse } from "../../domain/Corridor.ts"
 import { ProviderError } from "../../domain/errors/Retriable.ts"
 import type { Instant } from "../../domain/Instant.ts"
 import { failoverOrder, leftOut, pinnedFirst, routedProviders } from "../../domain/Routing.ts"
 import type { Caller } from "../../domain/Tenant.ts"
 import { beginCandidates, passOver, passOverOthers, rankCandidates } from "../../runtime/RouteTrail.ts"
+import { layerOf } from "../../runtime/ServiceLayer.ts"
 import type { Provider } from "../ports/Provider.ts"
 import { ProviderRegistry } from "../ports/ProviderRegistry.ts"
 import { ProviderSwitches, switchedOff } from "../ports/ProviderSwitches.ts"
@@ -22,7 +23,6 @@ export interface RoutedProvider<Operations> {
 
 type OperationsOf<Operations> = (provider: Provider) => Operations | undefined
 
-/** The providers of one payment. */
 export interface PaymentRoute<Operations> {
   /** In the order in which they are tried. */
   readonly providers: ReadonlyArray<RoutedProvider<Operations>>
@@ -77,37 +77,55 @@ export class Routes extends Context.Service<
     readonly amountLimits: (caller: Caller, row: Corridor) => Effect.Effect<Pick<Corridor, "minimum" | "maximum">>
   }
 >()("gateway/services/Routes") {
-  static readonly layer = Layer.effect(
-    Routes,
-    Effect.gen(function* () {
-      const registry = yield* ProviderRegistry
-      const tenants = yield* Tenants
-      const circuits = yield* Circuits
-      const preferences = yield* RoutePreferences
+  static readonly layer = layerOf(Routes)(function* () {
+    const registry = yield* ProviderRegistry
+    const tenants = yield* Tenants
+    const circuits = yield* Circuits
+    const preferences = yield* RoutePreferences
 
-      const able = ableIn(registry)
-      const off = Effect.map((yield* ProviderSwitches).list, switchedOff)
+    const able = ableIn(registry)
+    const off = Effect.map((yield* ProviderSwitches).list, switchedOff)
 
-      /** Those that are tried, and why each other one of the row is not. */
-      const chosenFrom = Effect.fnUntraced(function* <Operations>(
-        caller: Caller,
-        row: Corridor,
-        operationsOf: OperationsOf<Operations>
-      ) {
-        const pin = yield* tenants.pinned(caller.appId)
-        const find = able(caller, operationsOf)
-        const out = yield* off
-        const untold = yield* withoutSender(caller, row)
-        const lacking = (name: string) => (untold.includes(name) ? "no_sender" : find(name).length === 0 ? "no_account" : null)
-        const unable = (name: string) => (out.has(name) ? "provider_off" : lacking(name))
-        const tried = failoverOrder(row, pin, (name) => unable(name) === null).flatMap(find)
-        return { tried, others: () => leftOut(row, pin, unable) }
-      })
+    /** Those that are tried, and why each other one of the row is not. */
+    const chosenFrom = Effect.fnUntraced(function* <Operations>(
+      caller: Caller,
+      row: Corridor,
+      operationsOf: OperationsOf<Operations>
+    ) {
+      const pin = yield* tenants.pinned(caller.appId)
+      const find = able(caller, operationsOf)
+      const out = yield* off
+      const untold = yield* withoutSender(caller, row)
+      const lacking = (name: string) => (untold.includes(name) ? "no_sender" : find(name).length === 0 ? "no_account" : null)
+      const unable = (name: string) => (out.has(name) ? "provider_off" : lacking(name))
+      const tried = failoverOrder(row, pin, (name) => unable(name) === null).flatMap(find)
+      return { tried, others: () => leftOut(row, pin, unable) }
+    })
 
-      const forCorridor = <Operations>(caller: Caller, row: Corridor, operationsOf: OperationsOf<Operations>) =>
-        Effect.map(chosenFrom(caller, row, operationsOf), ({ tried }) => tried)
+    const forCorridor = <Operations>(caller: Caller, row: Corridor, operationsOf: OperationsOf<Operations>) =>
+      Effect.map(chosenFrom(caller, row, operationsOf), ({ tried }) => tried)
 
-      const forPayment = Effect.fnUntraced(function* <Operations>(
+    /** The row's providers that take no payout of this tenant by it, because the tenant has no sender. */
+    const withoutSender = Effect.fnUntraced(function* ({ appId, mode }: Caller, row: Corridor) {
+      if (row.direction !== "payout") return []
+      const out = yield* off
+      const requiring = row.providers
+        .filter((name) => !out.has(name))
+        .flatMap((name) => {
+          const use = Option.getOrUndefined(registry.find(name, mode))?.payouts?.sender?.(row)
+          return use === undefined ? [] : [{ name, use }]
+        })
+      if (requiring.length === 0) return []
+      const sender = yield* tenants.sender(appId)
+      // A provider that would name its account's owner instead gets no other sender where the tenant's own does not open.
+      const wanting = requiring.filter(({ use }) => (sender === null ? use === "needed" : sender === "unreadable"))
+      return wanting.map(({ name }) => name)
+    })
+
+    return {
+      forCorridor,
+
+      forPayment: Effect.fnUntraced(function* <Operations>(
         caller: Caller,
         row: Corridor,
         operationsOf: OperationsOf<Operations>,
@@ -120,31 +138,14 @@ export class Routes extends Context.Service<
         const { by, keptUntil, ...ranked } = yield* preferences.rank(caller.mode, row, network, namesOf(tried))
         if (by.size > 0) yield* rankCandidates(by)
         return { providers: named(tried, ranked.providers), compared: named(tried, ranked.compared), keptUntil }
-      })
+      }),
 
-      /** The row's providers that take no payout of this tenant by it, because the tenant has no sender. */
-      const withoutSender = Effect.fnUntraced(function* ({ appId, mode }: Caller, row: Corridor) {
-        if (row.direction !== "payout") return []
-        const out = yield* off
-        const requiring = row.providers
-          .filter((name) => !out.has(name))
-          .flatMap((name) => {
-            const use = Option.getOrUndefined(registry.find(name, mode))?.payouts?.sender?.(row)
-            return use === undefined ? [] : [{ name, use }]
-          })
-        if (requiring.length === 0) return []
-        const sender = yield* tenants.sender(appId)
-        // A provider that would name its account's owner instead gets no other sender where the tenant's own does not open.
-        const wanting = requiring.filter(({ use }) => (sender === null ? use === "needed" : sender === "unreadable"))
-        return wanting.map(({ name }) => name)
-      })
-
-      const lacksSender = Effect.fnUntraced(function* (caller: Caller, row: Corridor) {
+      lacksSender: Effect.fnUntraced(function* (caller, row) {
         const untold = yield* withoutSender(caller, row)
         return untold.length > 0 && (yield* forCorridor(caller, row, ({ payouts }) => payouts)).length === 0
-      })
+      }),
 
-      const forCorridors = Effect.fnUntraced(function* <Operations>(
+      forCorridors: Effect.fnUntraced(function* <Operations>(
         caller: Caller,
         rows: ReadonlyArray<Corridor>,
         operationsOf: OperationsOf<Operations>
@@ -152,34 +153,34 @@ export class Routes extends Context.Service<
         const out = yield* off
         const names = routedProviders(rows, yield* tenants.pinned(caller.appId)).filter((name) => !out.has(name))
         return names.flatMap(able(caller, operationsOf))
-      })
+      }),
 
-      const withoutCorridor = Effect.fnUntraced(function* <Operations>(caller: Caller, operationsOf: OperationsOf<Operations>) {
+      withoutCorridor: Effect.fnUntraced(function* <Operations>(caller: Caller, operationsOf: OperationsOf<Operations>) {
         const out = yield* off
         const names = pinnedFirst(registry.known, yield* tenants.pinned(caller.appId)).filter((name) => !out.has(name))
         return names.flatMap(able(caller, operationsOf))
-      })
+      }),
 
-      const requireReady = Effect.fnUntraced(function* ({ mode, name }: Provider, operation: Operation) {
+      requireReady: Effect.fnUntraced(function* ({ mode, name }, operation) {
         const isOff = (yield* off).has(name)
         if (!isOff && !(yield* circuits.isOpen({ provider: name, mode, operation }))) return
         yield* passOver(name, isOff ? "provider_off" : "circuit_open")
         return yield* new ProviderError({})
-      })
+      }),
 
-      const requireTurn = Effect.fnUntraced(function* ({ moneyHeldMs, name }: Provider, country: string | null) {
+      requireTurn: Effect.fnUntraced(function* ({ moneyHeldMs, name }, country) {
         const held = moneyHeldMs === undefined ? 0 : yield* moneyHeldMs(country)
         if (held <= 0) return
         yield* passOver(name, "no_turn")
         return yield* new ProviderError({ retry_after_seconds: Math.ceil(held / 1000) })
-      })
+      }),
 
-      const firstProviderName = Effect.fnUntraced(function* (caller: Caller, row: Corridor) {
+      firstProviderName: Effect.fnUntraced(function* (caller, row) {
         const [first] = yield* forCorridor(caller, row, (provider) => operationsFor(provider, row))
         return first?.provider.name ?? routedProviders([row], yield* tenants.pinned(caller.appId))[0] ?? ""
-      })
+      }),
 
-      const availability = Effect.fnUntraced(function* (caller: Caller, row: Corridor) {
+      availability: Effect.fnUntraced(function* (caller, row) {
         const needed = row.direction === "payout" ? (["quote", "send"] as const) : (["charge"] as const)
         const tried = yield* forCorridor(caller, row, (provider) => operationsFor(provider, row))
         const standing = yield* Effect.forEach(tried, ({ operations, provider: { mode, name } }) =>
@@ -190,27 +191,14 @@ export class Routes extends Context.Service<
         )
         const down = standing.filter((one) => one === "down").length
         return worse(worse(row.availability, availabilityOf(tried.length, down)), degradedOf(standing))
-      })
+      }),
 
-      const amountLimits = Effect.fnUntraced(function* (caller: Caller, row: Corridor) {
+      amountLimits: Effect.fnUntraced(function* (caller, row) {
         const tried = yield* forCorridor(caller, row, (provider) => operationsFor(provider, row))
         return narrowed(row, yield* Effect.forEach(tried, ({ operations }) => limitsByNetwork(operations, row)))
       })
-
-      return Routes.of({
-        forCorridor,
-        forPayment,
-        lacksSender,
-        forCorridors,
-        withoutCorridor,
-        requireReady,
-        requireTurn,
-        firstProviderName,
-        availability,
-        amountLimits
-      })
-    })
-  )
+    }
+  })
 }
 
 /** The provider of a name in the caller's mode, where it has these operations. */
@@ -244,7 +232,7 @@ const namesTime = (error: { readonly _tag: string }): boolean => isProviderError
 export const reaching = Effect.fnUntraced(function* <Operations>(
   { compared, keptUntil, providers }: PaymentRoute<Operations>,
   reaches: (operations: Operations) => boolean
-): Effect.fn.Return<PaymentRoute<Operations>> {
+) {
   const kept = providers.filter(({ operations }) => reaches(operations))
   yield* passOverOthers(providers, kept, "network_unreached")
   return { providers: kept, compared: compared.filter((one) => kept.includes(one)), keptUntil }
@@ -258,7 +246,7 @@ export const firstToSucceed = Effect.fnUntraced(function* <One, A, E extends { r
   all: ReadonlyArray<One>,
   ask: (one: One, index: number) => Effect.Effect<A, E>,
   goesOn: (error: E) => boolean = isProviderError
-): Effect.fn.Return<A, E | ProviderError> {
+) {
   let refused: E | undefined
   for (const [index, one] of all.entries()) {
     const answer = yield* Effect.result(ask(one, index))

@@ -13,7 +13,6 @@ interface Named {
   readonly providerReference: string | null
 }
 
-/** Finds our records for the rows of an account's list. */
 export const accountRecords = (
   registry: Pick<ProviderRegistry["Service"], "accounts" | "claimed">,
   transactions: Pick<Transactions["Service"], "byReference" | "byProviderReference">

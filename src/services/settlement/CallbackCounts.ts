@@ -1,9 +1,8 @@
-import { Effect, Metric, Option } from "effect"
+import { Effect, Metric } from "effect"
 import { NO_FAILURE } from "../../domain/FinalOutcome.ts"
-import { Mode } from "../../domain/Ids.ts"
 import { PeriodCounts } from "../ports/PeriodCounts.ts"
 import type { Provider } from "../ports/Provider.ts"
-import { ProviderRegistry } from "../ports/ProviderRegistry.ts"
+import { ProviderRegistry, registeredAccounts } from "../ports/ProviderRegistry.ts"
 
 /** The kinds of callbacks: new, the same bytes again, or not signed by its provider. */
 const arrivals = ["new", "repeated", "refused"] as const
@@ -23,9 +22,7 @@ const forged = Metric.counter("gateway_callbacks_refused_total", {
 export const makeCallbackCounts = Effect.gen(function* () {
   const registry = yield* ProviderRegistry
   const periods = yield* PeriodCounts
-  const accounts = registry.known.flatMap((provider) =>
-    Mode.literals.filter((mode) => Option.isSome(registry.find(provider, mode))).map((mode) => ({ provider, mode }))
-  )
+  const accounts = registeredAccounts(registry)
   // A counter that is not there yet grows from nothing, which no alert sees.
   for (const account of accounts) {
     for (const outcome of arrivals) yield* Metric.update(Metric.withAttributes(callbacks, { ...account, outcome }), 0)

@@ -1,9 +1,10 @@
-import { Clock, Context, Effect, Exit, Layer, Option } from "effect"
+import { Clock, Context, Effect, Exit, Option } from "effect"
 import { clawback, isKnown } from "../../domain/Clawback.ts"
 import type { Actor } from "../../domain/Fact.ts"
 import type { Instant } from "../../domain/Instant.ts"
 import type { StatementLine } from "../../domain/ReconciliationDifference.ts"
 import type { Transaction } from "../../domain/Transaction.ts"
+import { layerOf } from "../../runtime/ServiceLayer.ts"
 import type { Provider } from "../ports/Provider.ts"
 import type { ListedClawback } from "../ports/ProviderClawbacks.ts"
 import { ProviderRegistry } from "../ports/ProviderRegistry.ts"
@@ -42,96 +43,93 @@ export class Clawbacks extends Context.Service<
     ) => Effect.Effect<{ readonly refunds: ReadonlyArray<StatedRefund>; readonly isWhole: boolean }>
   }
 >()("gateway/services/settlement/Clawbacks") {
-  static readonly layer = Layer.effect(
-    Clawbacks,
-    Effect.gen(function* () {
-      const settlement = yield* Settlement
-      const { oursOf } = accountRecords(yield* ProviderRegistry, yield* Transactions)
+  static readonly layer = layerOf(Clawbacks)(function* () {
+    const settlement = yield* Settlement
+    const { oursOf } = accountRecords(yield* ProviderRegistry, yield* Transactions)
 
-      const listedSince = Effect.fnUntraced(function* (provider: Provider, since: Instant, providerReference: string | null) {
-        const read = provider.collections?.clawbacks
-        if (read === undefined) return { listed: [], isWhole: true }
-        return yield* read({ since, until: (yield* Clock.currentTimeMillis) + DAY_MS, providerReference })
-      })
-
-      /** Null where it is no news of a record of ours. */
-      const applyOne = Effect.fnUntraced(function* (
-        provider: Provider,
-        actor: Actor,
-        one: ListedClawback,
-        only: Transaction | null
-      ) {
-        const record = Option.getOrUndefined(yield* oursOf(provider, { direction: "collection", ...one }))
-        if (record === undefined || (only !== null && record.reference !== only.reference)) return null
-        const fact = one.factIn(record.currency)
-        if (isKnown(record, fact)) return null
-        return yield* settlement.applyFromProvider(provider.name, { reference: record.reference, fact, actor })
-      })
-
-      const apply = Effect.fnUntraced(function* (
-        provider: Provider,
-        actor: Actor,
-        listed: ReadonlyArray<ListedClawback>,
-        only: Transaction | null
-      ) {
-        let last = only
-        let isWhole = true
-        for (const one of listed) {
-          const applied = yield* Effect.exit(applyOne(provider, actor, one, only))
-          if (Exit.isSuccess(applied)) last = applied.value ?? last
-          else {
-            // One record that cannot be read hides nothing of the others.
-            isWhole = false
-            yield* Effect.logError("what is listed as taken back of a collection could not be processed", applied.cause)
-          }
-        }
-        return { last, isWhole }
-      })
-
-      const ofCharge = Effect.fn("Clawbacks.ofCharge")(function* (provider: Provider, record: Transaction, actor: Actor) {
-        const { listed } = yield* listedSince(provider, record.createdAt, record.providerReference)
-        return (yield* apply(provider, actor, listed, record)).last ?? record
-      })
-
-      const ofAccount = Effect.fn("Clawbacks.ofAccount")(function* (provider: Provider) {
-        const { isWhole, listed } = yield* listedSince(provider, (yield* Clock.currentTimeMillis) - LISTED_FOR_MS, null)
-        const applied = yield* apply(provider, "reconciler", listed, null)
-        return isWhole && applied.isWhole
-      })
-
-      /** The first charge of ours among all that the row names. */
-      const refundedBy = Effect.fnUntraced(function* (provider: Provider, names: ReadonlyArray<string>) {
-        for (const name of names) {
-          const named = { direction: "collection", reference: name, providerReference: name } as const
-          const record = yield* oursOf(provider, named)
-          if (Option.isSome(record)) return record.value
-        }
-        return null
-      })
-
-      const noteRefund = Effect.fnUntraced(function* (provider: Provider, line: StatementLine) {
-        const record = yield* refundedBy(provider, line.refundOf ?? [])
-        if (record === null) return []
-        const { amount, currency, providerReference: id } = line
-        const state = line.status === "failed" ? ("kept" as const) : ("taken" as const)
-        const fact = clawback({ by: "refund", id, state, amount, currency, reason: null, answerBy: null })
-        if (isKnown(record, fact)) return [{ line, record }]
-        const { reference } = record
-        return [{ line, record: yield* settlement.applyFromProvider(provider.name, { reference, fact, actor: "reconciler" }) }]
-      })
-
-      const ofStatement = Effect.fn("Clawbacks.ofStatement")(function* (provider: Provider, lines: ReadonlyArray<StatementLine>) {
-        const rows = lines.filter(({ refundOf }) => refundOf !== undefined)
-        const noted = yield* Effect.forEach(rows, (line) => Effect.exit(noteRefund(provider, line)))
-        for (const exit of noted)
-          if (Exit.isFailure(exit)) yield* Effect.logError("a refund in a statement could not be processed", exit.cause)
-        return {
-          refunds: noted.flatMap((exit) => (Exit.isSuccess(exit) ? exit.value : [])),
-          isWhole: noted.every(Exit.isSuccess)
-        }
-      })
-
-      return Clawbacks.of({ ofCharge, ofAccount, ofStatement })
+    const listedSince = Effect.fnUntraced(function* (provider: Provider, since: Instant, providerReference: string | null) {
+      const read = provider.collections?.clawbacks
+      if (read === undefined) return { listed: [], isWhole: true }
+      return yield* read({ since, until: (yield* Clock.currentTimeMillis) + DAY_MS, providerReference })
     })
-  )
+
+    /** Null where it is no news of a record of ours. */
+    const applyOne = Effect.fnUntraced(function* (
+      provider: Provider,
+      actor: Actor,
+      one: ListedClawback,
+      only: Transaction | null
+    ) {
+      const record = Option.getOrUndefined(yield* oursOf(provider, { direction: "collection", ...one }))
+      if (record === undefined || (only !== null && record.reference !== only.reference)) return null
+      const fact = one.factIn(record.currency)
+      if (isKnown(record, fact)) return null
+      return yield* settlement.applyFromProvider(provider.name, { reference: record.reference, fact, actor })
+    })
+
+    const apply = Effect.fnUntraced(function* (
+      provider: Provider,
+      actor: Actor,
+      listed: ReadonlyArray<ListedClawback>,
+      only: Transaction | null
+    ) {
+      let last = only
+      let isWhole = true
+      for (const one of listed) {
+        const applied = yield* Effect.exit(applyOne(provider, actor, one, only))
+        if (Exit.isSuccess(applied)) last = applied.value ?? last
+        else {
+          // One record that cannot be read hides nothing of the others.
+          isWhole = false
+          yield* Effect.logError("what is listed as taken back of a collection could not be processed", applied.cause)
+        }
+      }
+      return { last, isWhole }
+    })
+
+    const ofCharge = Effect.fn("Clawbacks.ofCharge")(function* (provider: Provider, record: Transaction, actor: Actor) {
+      const { listed } = yield* listedSince(provider, record.createdAt, record.providerReference)
+      return (yield* apply(provider, actor, listed, record)).last ?? record
+    })
+
+    const ofAccount = Effect.fn("Clawbacks.ofAccount")(function* (provider: Provider) {
+      const { isWhole, listed } = yield* listedSince(provider, (yield* Clock.currentTimeMillis) - LISTED_FOR_MS, null)
+      const applied = yield* apply(provider, "reconciler", listed, null)
+      return isWhole && applied.isWhole
+    })
+
+    /** The first charge of ours among all that the row names. */
+    const refundedBy = Effect.fnUntraced(function* (provider: Provider, names: ReadonlyArray<string>) {
+      for (const name of names) {
+        const named = { direction: "collection", reference: name, providerReference: name } as const
+        const record = yield* oursOf(provider, named)
+        if (Option.isSome(record)) return record.value
+      }
+      return null
+    })
+
+    const noteRefund = Effect.fnUntraced(function* (provider: Provider, line: StatementLine) {
+      const record = yield* refundedBy(provider, line.refundOf ?? [])
+      if (record === null) return []
+      const { amount, currency, providerReference: id } = line
+      const state = line.status === "failed" ? ("kept" as const) : ("taken" as const)
+      const fact = clawback({ by: "refund", id, state, amount, currency, reason: null, answerBy: null })
+      if (isKnown(record, fact)) return [{ line, record }]
+      const { reference } = record
+      return [{ line, record: yield* settlement.applyFromProvider(provider.name, { reference, fact, actor: "reconciler" }) }]
+    })
+
+    const ofStatement = Effect.fn("Clawbacks.ofStatement")(function* (provider: Provider, lines: ReadonlyArray<StatementLine>) {
+      const rows = lines.filter(({ refundOf }) => refundOf !== undefined)
+      const noted = yield* Effect.forEach(rows, (line) => Effect.exit(noteRefund(provider, line)))
+      for (const exit of noted)
+        if (Exit.isFailure(exit)) yield* Effect.logError("a refund in a statement could not be processed", exit.cause)
+      return {
+        refunds: noted.flatMap((exit) => (Exit.isSuccess(exit) ? exit.value : [])),
+        isWhole: noted.every(Exit.isSuccess)
+      }
+    })
+
+    return { ofCharge, ofAccount, ofStatement }
+  })
 }

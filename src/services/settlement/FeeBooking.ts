@@ -1,4 +1,4 @@
-import { Clock, Context, Effect, Layer, Option, Schema } from "effect"
+import { Clock, Context, Effect, Option, Schema } from "effect"
 import { type ApprovalAmounts, needsTwo } from "../../domain/ApprovalAmounts.ts"
 import { reportOf } from "../../domain/Contradiction.ts"
 import type { Currency } from "../../domain/Currency.ts"
@@ -8,6 +8,7 @@ import { type Entry, sumPosted } from "../../domain/Ledger.ts"
 import { minor } from "../../domain/Money.ts"
 import { type Resolution, rulingOn } from "../../domain/Resolution.ts"
 import type { Transaction } from "../../domain/Transaction.ts"
+import { layerOf } from "../../runtime/ServiceLayer.ts"
 import type { AuditBy } from "../ports/AuditLog.ts"
 import { type StoredTransaction, Transactions } from "../ports/Transactions.ts"
 import type { ModeDifference, ReconciliationReport } from "./Reconciliation.ts"
@@ -56,101 +57,93 @@ export class FeeBooking extends Context.Service<
   }
 >()("gateway/services/FeeBooking") {
   static readonly layer = (amounts: ApprovalAmounts) =>
-    Layer.effect(
-      FeeBooking,
-      Effect.gen(function* () {
-        const transactions = yield* Transactions
-        const settlement = yield* Settlement
-        const review = yield* Review
+    layerOf(FeeBooking)(function* () {
+      const transactions = yield* Transactions
+      const settlement = yield* Settlement
+      const review = yield* Review
 
-        const planned = Effect.fnUntraced(function* (
-          difference: ModeDifference,
-          { day, differences, known, provider }: ReconciliationReport
-        ): Effect.fn.Return<FeeDifference | FeeLeft> {
-          const left = (why: string): FeeLeft => ({ reference: difference.reference ?? "", why })
-          const stored = yield* find(difference.reference)
-          if (Option.isNone(stored) || difference.row === undefined || difference.theirs === null) return left(noRow)
-          const rest = [...differences, ...known].filter((one) => one !== difference && isAbout(one, difference))
-          if (rest.length > 0)
-            return left(`the statement differs in more than the fee: ${rest.map(({ kind }) => kind).join(", ")}`)
-          const record = stored.value.transaction
-          if (record.kind === "exchange") return left(noFee)
-          const fee = minor(BigInt(difference.theirs))
-          const evidence = `statement of ${provider} of ${day}, row ${difference.row}: fee ${fee} ${record.currency}`
-          const why = whyNot(record, statedIn({ evidence, realFee: fee }))
-          if (why !== null) return left(why)
-          const ruling = yield* rulingFor(record, resolutionOf({ evidence, realFee: fee }))
-          if (typeof ruling === "string") return left(ruling)
-          return {
-            reference: record.reference,
-            kind: record.kind,
-            mode: record.mode,
-            currency: record.currency,
-            bookedFee: record.fees ?? 0n,
-            realFee: fee,
-            floatEffect: sumPosted(entriesIn(ruling.entry), "available"),
-            driftEffect: sumPosted(entriesIn(ruling.entry), "drift"),
-            takesTwo: needsTwo(amounts, record, resolutionOf({ evidence, realFee: fee })),
-            evidence
-          }
-        })
-
-        const find = (reference: string | null): Effect.Effect<Option.Option<StoredTransaction>> =>
-          Option.match(Schema.decodeUnknownOption(Reference)(reference), {
-            onNone: () => Effect.succeed(Option.none()),
-            onSome: transactions.byReference
-          })
-
-        const rulingFor = Effect.fnUntraced(function* (record: Transaction, resolution: Resolution) {
-          const entries = yield* transactions.entries(record.reference)
-          return rulingOn(record, resolution, yield* Clock.currentTimeMillis, sumPosted(entries, "drift"))
-        })
-
-        const plan = Effect.fn("FeeBooking.plan")(function* (report: ReconciliationReport) {
-          const named = report.known.filter(({ because }) => because === "in_review")
-          const fees = [...report.differences, ...named].filter(({ kind }) => kind === "fee")
-          return inTwo(yield* Effect.forEach(fees, (one) => planned(one, report)))
-        })
-
-        const bookOne = Effect.fnUntraced(function* (
-          wanted: FeeDifference,
-          { details, ...by }: AuditBy,
-          alone: boolean
-        ): Effect.fn.Return<FeeDifference | FeeLeft> {
-          const { evidence, realFee, reference, takesTwo } = wanted
-          const fact = statedIn(wanted)
-          const before = Option.getOrUndefined(yield* find(reference))
-          if (before !== undefined && whyNot(before.transaction, fact) === null && !before.transaction.needsReview)
-            yield* settlement.apply({ reference: before.transaction.reference, actor: "operator", fact, lastKnown: before })
-          const stored = Option.getOrUndefined(yield* find(reference))
-          if (stored === undefined || !isOpenedBy(stored.transaction, fact)) return { reference, why: aPersons }
-          if (takesTwo && !alone) return { reference, why: twoPeople }
-          const audit = {
-            ...by,
-            action: "review resolve",
-            subject: reference,
-            details: {
-              ...details,
-              outcome: "successful",
-              evidence,
-              fee_minor: realFee.toString(),
-              ...(takesTwo ? { second_person: "there is none" } : {})
-            }
-          }
-          return yield* review.resolve(stored.transaction.reference, resolutionOf(wanted), audit, stored.revision).pipe(
-            Effect.as(wanted),
-            Effect.catchTag("NotResolved", ({ message }) => Effect.succeed({ reference, why: message }))
-          )
-        })
-
-        const book = Effect.fn("FeeBooking.book")(function* (wanted: FeePlan, by: AuditBy, alone: boolean) {
-          const { booked, left } = inTwo(yield* Effect.forEach(wanted.booked, (one) => bookOne(one, by, alone)))
-          return { booked, left: [...wanted.left, ...left] }
-        })
-
-        return FeeBooking.of({ plan, book })
+      const planned = Effect.fnUntraced(function* (
+        difference: ModeDifference,
+        { day, differences, known, provider }: ReconciliationReport
+      ) {
+        const left = (why: string): FeeLeft => ({ reference: difference.reference ?? "", why })
+        const stored = yield* find(difference.reference)
+        if (Option.isNone(stored) || difference.row === undefined || difference.theirs === null) return left(noRow)
+        const rest = [...differences, ...known].filter((one) => one !== difference && isAbout(one, difference))
+        if (rest.length > 0) return left(`the statement differs in more than the fee: ${rest.map(({ kind }) => kind).join(", ")}`)
+        const record = stored.value.transaction
+        if (record.kind === "exchange") return left(noFee)
+        const fee = minor(BigInt(difference.theirs))
+        const evidence = `statement of ${provider} of ${day}, row ${difference.row}: fee ${fee} ${record.currency}`
+        const why = whyNot(record, statedIn({ evidence, realFee: fee }))
+        if (why !== null) return left(why)
+        const ruling = yield* rulingFor(record, resolutionOf({ evidence, realFee: fee }))
+        if (typeof ruling === "string") return left(ruling)
+        return {
+          reference: record.reference,
+          kind: record.kind,
+          mode: record.mode,
+          currency: record.currency,
+          bookedFee: record.fees ?? 0n,
+          realFee: fee,
+          floatEffect: sumPosted(entriesIn(ruling.entry), "available"),
+          driftEffect: sumPosted(entriesIn(ruling.entry), "drift"),
+          takesTwo: needsTwo(amounts, record, resolutionOf({ evidence, realFee: fee })),
+          evidence
+        }
       })
-    )
+
+      const find = (reference: string | null): Effect.Effect<Option.Option<StoredTransaction>> =>
+        Option.match(Schema.decodeUnknownOption(Reference)(reference), {
+          onNone: () => Effect.succeed(Option.none()),
+          onSome: transactions.byReference
+        })
+
+      const rulingFor = Effect.fnUntraced(function* (record: Transaction, resolution: Resolution) {
+        const entries = yield* transactions.entries(record.reference)
+        return rulingOn(record, resolution, yield* Clock.currentTimeMillis, sumPosted(entries, "drift"))
+      })
+
+      const plan = Effect.fn("FeeBooking.plan")(function* (report: ReconciliationReport) {
+        const named = report.known.filter(({ because }) => because === "in_review")
+        const fees = [...report.differences, ...named].filter(({ kind }) => kind === "fee")
+        return inTwo(yield* Effect.forEach(fees, (one) => planned(one, report)))
+      })
+
+      const bookOne = Effect.fnUntraced(function* (wanted: FeeDifference, { details, ...by }: AuditBy, alone: boolean) {
+        const { evidence, realFee, reference, takesTwo } = wanted
+        const fact = statedIn(wanted)
+        const before = Option.getOrUndefined(yield* find(reference))
+        if (before !== undefined && whyNot(before.transaction, fact) === null && !before.transaction.needsReview)
+          yield* settlement.apply({ reference: before.transaction.reference, actor: "operator", fact, lastKnown: before })
+        const stored = Option.getOrUndefined(yield* find(reference))
+        if (stored === undefined || !isOpenedBy(stored.transaction, fact)) return { reference, why: aPersons }
+        if (takesTwo && !alone) return { reference, why: twoPeople }
+        const audit = {
+          ...by,
+          action: "review resolve",
+          subject: reference,
+          details: {
+            ...details,
+            outcome: "successful",
+            evidence,
+            fee_minor: realFee.toString(),
+            ...(takesTwo ? { second_person: "there is none" } : {})
+          }
+        }
+        return yield* review.resolve(stored.transaction.reference, resolutionOf(wanted), audit, stored.revision).pipe(
+          Effect.as(wanted),
+          Effect.catchTag("NotResolved", ({ message }) => Effect.succeed({ reference, why: message }))
+        )
+      })
+
+      const book = Effect.fn("FeeBooking.book")(function* (wanted: FeePlan, by: AuditBy, alone: boolean) {
+        const { booked, left } = inTwo(yield* Effect.forEach(wanted.booked, (one) => bookOne(one, by, alone)))
+        return { booked, left: [...wanted.left, ...left] }
+      })
+
+      return { plan, book }
+    })
 }
 
 const noRow = "no row of the statement names its fee: an answer did"

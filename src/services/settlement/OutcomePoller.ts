@@ -1,4 +1,4 @@
-import { Clock, Context, Effect, Layer, Metric, Option, Random } from "effect"
+import { Clock, Context, Effect, Metric, Option, Random } from "effect"
 import type { Reported } from "../../domain/CallbackReport.ts"
 import { waitsForCode } from "../../domain/CollectionMoves.ts"
 import type { Actor, Fact } from "../../domain/Fact.ts"
@@ -11,6 +11,7 @@ import { pollLeaseMs } from "../../domain/TimeLimits.ts"
 import type { Transaction } from "../../domain/Transaction.ts"
 import { CallTrail } from "../../runtime/CallTrail.ts"
 import { type TurnedAway, withTurn } from "../../runtime/CallTurn.ts"
+import { layerOf } from "../../runtime/ServiceLayer.ts"
 import { inTraceOf } from "../../runtime/Tracing.ts"
 import { makeWorker } from "../../runtime/Worker.ts"
 import { ClockTrust } from "../ports/ClockWatch.ts"
@@ -33,7 +34,6 @@ const withoutAccount = Metric.counter("gateway_polls_without_account_total", {
   incremental: true
 })
 
-/** The result of one poll. */
 export interface Polled {
   /** Whether the provider answered anything that can be believed. */
   readonly learnt: boolean
@@ -56,173 +56,169 @@ export class OutcomePoller extends Context.Service<
     readonly poll: (stored: StoredTransaction, actor: Actor, said?: ReadonlyArray<Reported>) => Effect.Effect<Polled>
     /** Polls for what is due, at most as many as are polled at once; answers how many. */
     readonly round: Effect.Effect<number>
-    /** Polls for ever. */
     readonly run: Effect.Effect<never>
   }
 >()("gateway/services/OutcomePoller") {
-  static readonly layer = Layer.effect(
-    OutcomePoller,
-    Effect.gen(function* () {
-      const transactions = yield* Transactions
-      const registry = yield* ProviderRegistry
-      const settlement = yield* Settlement
-      const policy = yield* Policy
-      const codes = yield* Codes
-      const clawbacks = yield* Clawbacks
-      const lines = makePollLines()
-      // A counter that is not there yet grows from nothing, which no alert sees.
-      for (const provider of registry.known)
-        for (const mode of Mode.literals) yield* Metric.update(Metric.withAttributes(withoutAccount, { provider, mode }), 0)
+  static readonly layer = layerOf(OutcomePoller)(function* () {
+    const transactions = yield* Transactions
+    const registry = yield* ProviderRegistry
+    const settlement = yield* Settlement
+    const policy = yield* Policy
+    const codes = yield* Codes
+    const clawbacks = yield* Clawbacks
+    const lines = makePollLines()
+    // A counter that is not there yet grows from nothing, which no alert sees.
+    for (const provider of registry.known)
+      for (const mode of Mode.literals) yield* Metric.update(Metric.withAttributes(withoutAccount, { provider, mode }), 0)
 
-      const poll = (stored: StoredTransaction, actor: Actor, said: ReadonlyArray<Reported> = []): Effect.Effect<Polled> =>
-        inTraceOf(
-          "OutcomePoller.poll",
-          stored.traceparent
-        )(Effect.suspend(() => Effect.provideService(pollOnce(stored, actor, said), CallTrail, [])))
+    const poll = (stored: StoredTransaction, actor: Actor, said: ReadonlyArray<Reported> = []): Effect.Effect<Polled> =>
+      inTraceOf(
+        "OutcomePoller.poll",
+        stored.traceparent
+      )(Effect.suspend(() => Effect.provideService(pollOnce(stored, actor, said), CallTrail, [])))
 
-      const pollOnce = Effect.fnUntraced(function* (
-        stored: StoredTransaction,
-        actor: Actor,
-        said: ReadonlyArray<Reported>
-      ): Effect.fn.Return<Polled> {
-        const { transaction } = stored
-        const { appId, mode, reference } = transaction
-        yield* Effect.annotateCurrentSpan({
-          "gateway.reference": reference,
-          "gateway.app_id": appId,
-          "gateway.mode": mode,
-          "gateway.actor": actor
+    const pollOnce = Effect.fnUntraced(function* (
+      stored: StoredTransaction,
+      actor: Actor,
+      said: ReadonlyArray<Reported>
+    ): Effect.fn.Return<Polled> {
+      const { transaction } = stored
+      const { appId, mode, reference } = transaction
+      yield* Effect.annotateCurrentSpan({
+        "gateway.reference": reference,
+        "gateway.app_id": appId,
+        "gateway.mode": mode,
+        "gateway.actor": actor
+      })
+      const provider = sentWith(registry, transaction)
+      const statusPoll = yield* statusPollOf(provider, policy, { record: transaction, actor, said })
+      const unanswered = (note: string) =>
+        settlement.applyAnswer(statusPoll, {
+          reference,
+          fact: { _tag: "Unknown", reason: "unavailable", note },
+          lastKnown: stored
         })
-        const provider = sentWith(registry, transaction)
-        const statusPoll = yield* statusPollOf(provider, policy, { record: transaction, actor, said })
-        const unanswered = (note: string) =>
-          settlement.applyAnswer(statusPoll, {
-            reference,
-            fact: { _tag: "Unknown", reason: "unavailable", note },
-            lastKnown: stored
-          })
-        if (Option.isNone(provider))
-          return { learnt: false, record: yield* unanswered(yield* tellNobodyToAsk(registry, transaction)) }
-        const endedWithoutPoll = yield* endUnansweredCode(transaction, actor)
-        if (Option.isSome(endedWithoutPoll)) return endedWithoutPoll.value
-        const poll = yield* ask(provider.value, transaction, statusPoll)
-        if (Option.isNone(poll)) {
-          // However busy the account is: after a day a person has it.
-          const hasTime = !isOverdue(transaction, statusPoll.polledAt)
-          const record = hasTime ? transaction : yield* unanswered("the question was turned away")
-          return { learnt: false, turnedAway: true, record }
-        }
-        const answer = poll.value
-        if (answer._tag === "StillPending" || answer._tag === "Succeeded") yield* doubtWrongCode(transaction)
-        const known = answer._tag === "Returned" ? yield* beforeReturn(provider.value, stored, answer, actor) : stored
-        const applied = yield* settlement.applyAnswer(statusPoll, { reference, fact: answer, lastKnown: known })
-        // A dispute changes no status: its callback, which says nothing of the whole charge, leads to the provider's list of them.
-        const isNews = known !== null && isTerminal(transaction) && !said.includes("successful")
-        const mayBeAsked = isNews && (actor === "callback" || actor === "operator")
-        const record =
-          mayBeAsked && applied.kind === "collection" ? yield* clawbacks.ofCharge(provider.value, applied, actor) : applied
-        // A callback hinted at news of a closed record, and the provider does not show it yet: nothing was learnt.
-        const isStale = answer._tag === "StillPending" && isTerminal(transaction)
-        if (answer._tag === "NotFound") return { learnt: false, isAbsent: true, record }
-        return { learnt: answer._tag !== "Unknown" && !isStale, record }
-      })
-
-      /** Applies what comes before the return itself. Null where the record may not be the given one any more. */
-      const beforeReturn = Effect.fnUntraced(function* (
-        provider: Provider,
-        stored: StoredTransaction,
-        answer: Extract<StatusOutcome, { _tag: "Returned" }>,
-        actor: Actor
-      ) {
-        const { kind, provider: name, reference, status } = stored.transaction
-        // Only a delivered payout can come back. Where the delivery was never reported, it is applied before the return.
-        if (kind === "payout" && status === "pending") {
-          const fact = deliveredBefore(stored.transaction, answer)
-          yield* settlement.applyFromProvider(name, { reference, fact, actor, lastKnown: stored, moreFollows: true })
-          return null
-        }
-        // A charge says that it was reversed where a part was refunded, too: what is listed of it comes first, so that it is one case.
-        if (kind !== "collection" || !isTerminal(stored.transaction)) return stored
-        yield* clawbacks.ofCharge(provider, stored.transaction, actor)
-        return null
-      })
-
-      /**
-       * None where the poll was turned away, or others wait before it: no request was sent, and the poll is neither counted nor recorded.
-       */
-      const ask = Effect.fnUntraced(function* (provider: Adapter, record: Transaction, statusPoll: StatusPoll) {
-        const { actor } = statusPoll
-        const behind = actor === "reconciler" ? yield* lines.behind(record) : null
-        if (behind !== null) {
-          yield* transactions.putBack(record, behind)
-          return Option.none()
-        }
-        const isOver = !isTerminal(record) && isWindowOver(record, statusPoll)
-        // A person waits for the answer. A request whose question is turned away is answered by the record as it is: many would queue before payments.
-        const { away, exit } = yield* withTurn(pollProvider(provider, record, isOver), actor === "operator")
-        const answer = yield* exit
-        if (away === null || answer._tag !== "Unknown") return Option.some(answer)
-        if (actor === "reconciler") yield* transactions.putBack(record, yield* lines.join(record, away))
-        return Option.none()
-      })
-
-      /**
-       * A charge whose payer did not say the code in time. From here on no code can be sent for it. Some: what `poll` answers without asking
-       * the provider. None: it is to be polled like any other.
-       */
-      const endUnansweredCode = Effect.fnUntraced(function* (record: Transaction, actor: Actor) {
-        const now = yield* Clock.currentTimeMillis
-        if (record.kind !== "collection" || !waitsForCode(record) || now < (record.expiresAt ?? now)) return Option.none()
-        const { reference } = record
-        const standing = yield* codes.close(reference, now)
-        // A request is just sending a code, and brings the answer itself. If it dies, the next poll finds the code unheard.
-        if (standing === "leased") return Option.some({ learnt: false, record })
-        // One was called wrong, which its provider may still contradict: it ends by the provider's answer.
-        if (standing === "wrong") return Option.none()
-        // No code was ever sent: nothing was charged.
-        if (standing === "free") {
-          const fact = { _tag: "Expired", note: "the code expired and nothing was charged" } as const
-          return Option.some({ learnt: true, record: yield* settlement.apply({ reference, fact, actor }) })
-        }
-        // A code was sent and its answer was lost: a charge may have been placed. The next polls ask for it as for every other.
-        const note = "the answer to a code was lost"
-        const fact = { _tag: "Charged", expiresAt: now + policy.collectionExpiryMs, note } as const
-        return Option.some({ learnt: false, record: yield* settlement.apply({ reference, fact, actor }) })
-      })
-
-      /**
-       * A charge that was found. Where its code was called wrong, and no other one is on its way, none can be sent from here on, and an operator has
-       * to know: another charge of the payer may have been placed beside it.
-       */
-      const doubtWrongCode = Effect.fnUntraced(function* (record: Transaction) {
-        if (record.kind !== "collection" || record.wrongCode !== true || !waitsForCode(record)) return
-        const { provider, reference } = record
-        if ((yield* codes.close(reference, yield* Clock.currentTimeMillis)) !== "wrong") return
-        const line = Effect.logError("a provider made a charge although it called its code wrong")
-        yield* Effect.annotateLogs(line, { reference, provider })
-      })
-
-      const claim = Effect.fnUntraced(function* (free: number) {
-        // It outlives the calls that one poll may need; a node that dies holds nothing longer than this.
-        const lease = pollLeaseMs(policy.providerTimeoutMs)
-        return yield* transactions.claimDue(yield* Clock.currentTimeMillis, free, lease)
-      })
-
-      const work = (stored: StoredTransaction) =>
-        Effect.asVoid(poll(stored, "reconciler")).pipe(Effect.annotateLogs({ reference: stored.transaction.reference }))
-
-      const worker = yield* makeWorker({ name: "OutcomePoller", slots: SLOTS, idleMs: IDLE_MS, claim, work })
-
-      return OutcomePoller.of({ poll, round: worker.round, run: worker.run })
+      if (Option.isNone(provider))
+        return { learnt: false, record: yield* unanswered(yield* tellNobodyToAsk(registry, transaction)) }
+      const endedWithoutPoll = yield* endUnansweredCode(transaction, actor)
+      if (Option.isSome(endedWithoutPoll)) return endedWithoutPoll.value
+      const poll = yield* ask(provider.value, transaction, statusPoll)
+      if (Option.isNone(poll)) {
+        // However busy the account is: after a day a person has it.
+        const hasTime = !isOverdue(transaction, statusPoll.polledAt)
+        const record = hasTime ? transaction : yield* unanswered("the question was turned away")
+        return { learnt: false, turnedAway: true, record }
+      }
+      const answer = poll.value
+      if (answer._tag === "StillPending" || answer._tag === "Succeeded") yield* doubtWrongCode(transaction)
+      const known = answer._tag === "Returned" ? yield* beforeReturn(provider.value, stored, answer, actor) : stored
+      const applied = yield* settlement.applyAnswer(statusPoll, { reference, fact: answer, lastKnown: known })
+      // A dispute changes no status: its callback, which says nothing of the whole charge, leads to the provider's list of them.
+      const isNews = known !== null && isTerminal(transaction) && !said.includes("successful")
+      const mayBeAsked = isNews && (actor === "callback" || actor === "operator")
+      const record =
+        mayBeAsked && applied.kind === "collection" ? yield* clawbacks.ofCharge(provider.value, applied, actor) : applied
+      // A callback hinted at news of a closed record, and the provider does not show it yet: nothing was learnt.
+      const isStale = answer._tag === "StillPending" && isTerminal(transaction)
+      if (answer._tag === "NotFound") return { learnt: false, isAbsent: true, record }
+      return { learnt: answer._tag !== "Unknown" && !isStale, record }
     })
-  )
+
+    /** Applies what comes before the return itself. Null where the record may not be the given one any more. */
+    const beforeReturn = Effect.fnUntraced(function* (
+      provider: Provider,
+      stored: StoredTransaction,
+      answer: Extract<StatusOutcome, { _tag: "Returned" }>,
+      actor: Actor
+    ) {
+      const { kind, provider: name, reference, status } = stored.transaction
+      // Only a delivered payout can come back. Where the delivery was never reported, it is applied before the return.
+      if (kind === "payout" && status === "pending") {
+        const fact = deliveredBefore(stored.transaction, answer)
+        yield* settlement.applyFromProvider(name, { reference, fact, actor, lastKnown: stored, moreFollows: true })
+        return null
+      }
+      // A charge says that it was reversed where a part was refunded, too: what is listed of it comes first, so that it is one case.
+      if (kind !== "collection" || !isTerminal(stored.transaction)) return stored
+      yield* clawbacks.ofCharge(provider, stored.transaction, actor)
+      return null
+    })
+
+    /**
+     * None where the poll was turned away, or others wait before it: no request was sent, and the poll is neither counted nor recorded.
+     */
+    const ask = Effect.fnUntraced(function* (provider: Adapter, record: Transaction, statusPoll: StatusPoll) {
+      const { actor } = statusPoll
+      const behind = actor === "reconciler" ? yield* lines.behind(record) : null
+      if (behind !== null) {
+        yield* transactions.putBack(record, behind)
+        return Option.none()
+      }
+      const isOver = !isTerminal(record) && isWindowOver(record, statusPoll)
+      // A person waits for the answer. A request whose question is turned away is answered by the record as it is: many would queue before payments.
+      const { away, exit } = yield* withTurn(pollProvider(provider, record, isOver), actor === "operator")
+      const answer = yield* exit
+      if (away === null || answer._tag !== "Unknown") return Option.some(answer)
+      if (actor === "reconciler") yield* transactions.putBack(record, yield* lines.join(record, away))
+      return Option.none()
+    })
+
+    /**
+     * A charge whose payer did not say the code in time. From here on no code can be sent for it. Some: what `poll` answers without asking
+     * the provider. None: it is to be polled like any other.
+     */
+    const endUnansweredCode = Effect.fnUntraced(function* (record: Transaction, actor: Actor) {
+      const now = yield* Clock.currentTimeMillis
+      if (record.kind !== "collection" || !waitsForCode(record) || now < (record.expiresAt ?? now)) return Option.none()
+      const { reference } = record
+      const standing = yield* codes.close(reference, now)
+      // A request is just sending a code, and brings the answer itself. If it dies, the next poll finds the code unheard.
+      if (standing === "leased") return Option.some({ learnt: false, record })
+      // One was called wrong, which its provider may still contradict: it ends by the provider's answer.
+      if (standing === "wrong") return Option.none()
+      // No code was ever sent: nothing was charged.
+      if (standing === "free") {
+        const fact = { _tag: "Expired", note: "the code expired and nothing was charged" } as const
+        return Option.some({ learnt: true, record: yield* settlement.apply({ reference, fact, actor }) })
+      }
+      // A code was sent and its answer was lost: a charge may have been placed. The next polls ask for it as for every other.
+      const note = "the answer to a code was lost"
+      const fact = { _tag: "Charged", expiresAt: now + policy.collectionExpiryMs, note } as const
+      return Option.some({ learnt: false, record: yield* settlement.apply({ reference, fact, actor }) })
+    })
+
+    /**
+     * A charge that was found. Where its code was called wrong, and no other one is on its way, none can be sent from here on, and an operator has
+     * to know: another charge of the payer may have been placed beside it.
+     */
+    const doubtWrongCode = Effect.fnUntraced(function* (record: Transaction) {
+      if (record.kind !== "collection" || record.wrongCode !== true || !waitsForCode(record)) return
+      const { provider, reference } = record
+      if ((yield* codes.close(reference, yield* Clock.currentTimeMillis)) !== "wrong") return
+      const line = Effect.logError("a provider made a charge although it called its code wrong")
+      yield* Effect.annotateLogs(line, { reference, provider })
+    })
+
+    const claim = Effect.fnUntraced(function* (free: number) {
+      // It outlives the calls that one poll may need; a node that dies holds nothing longer than this.
+      const lease = pollLeaseMs(policy.providerTimeoutMs)
+      return yield* transactions.claimDue(yield* Clock.currentTimeMillis, free, lease)
+    })
+
+    const work = (stored: StoredTransaction) =>
+      Effect.asVoid(poll(stored, "reconciler")).pipe(Effect.annotateLogs({ reference: stored.transaction.reference }))
+
+    const worker = yield* makeWorker({ name: "OutcomePoller", slots: SLOTS, idleMs: IDLE_MS, claim, work })
+
+    return { poll, round: worker.round, run: worker.run }
+  })
 }
 
 const statusPollOf = Effect.fnUntraced(function* (
   provider: Option.Option<Adapter>,
   policy: Policy["Service"],
   { actor, record, said }: Pick<StatusPoll, "actor" | "said"> & { readonly record: Transaction }
-): Effect.fn.Return<StatusPoll> {
+) {
   const { begunAt, leaps } = yield* ClockTrust
   return {
     ...proofOf(record.kind, Option.getOrNull(Option.map(provider, ({ guarantees }) => guarantees)), policy),

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto"
-import { Clock, Context, Effect, Exit, Layer, Metric, Option } from "effect"
+import { Clock, Context, Effect, Exit, Metric, Option } from "effect"
 import { confirms, contradicts, type Reported } from "../../domain/CallbackReport.ts"
 import { RateLimited, Unauthorized } from "../../domain/errors/Retriable.ts"
 import { NotFound } from "../../domain/errors/Terminal.ts"
@@ -8,6 +8,7 @@ import type { Instant } from "../../domain/Instant.ts"
 import { maskedProviderCall } from "../../domain/Masking.ts"
 import { isTerminal } from "../../domain/Payment.ts"
 import { pollLeaseMs } from "../../domain/TimeLimits.ts"
+import { layerOf } from "../../runtime/ServiceLayer.ts"
 import { currentTraceparent, inTraceOf } from "../../runtime/Tracing.ts"
 import { makeWorker } from "../../runtime/Worker.ts"
 import { Policy } from "../ports/Policy.ts"
@@ -55,166 +56,162 @@ export class ProviderCallbacks extends Context.Service<
     ) => Effect.Effect<"stored", NotFound | Unauthorized | RateLimited>
     /** Looks into every callback that waits, and answers how many. */
     readonly round: Effect.Effect<number>
-    /** Looks into callbacks for ever. */
     readonly run: Effect.Effect<never>
   }
 >()("gateway/services/ProviderCallbacks") {
-  static readonly layer = Layer.effect(
-    ProviderCallbacks,
-    Effect.gen(function* () {
-      const registry = yield* ProviderRegistry
-      const inbox = yield* ProviderInbox
-      const transactions = yield* Transactions
-      const poller = yield* OutcomePoller
-      const policy = yield* Policy
-      const unmatched = yield* makeUnmatchedCallbacks
-      const count = yield* makeCallbackCounts
+  static readonly layer = layerOf(ProviderCallbacks)(function* () {
+    const registry = yield* ProviderRegistry
+    const inbox = yield* ProviderInbox
+    const transactions = yield* Transactions
+    const poller = yield* OutcomePoller
+    const policy = yield* Policy
+    const unmatched = yield* makeUnmatchedCallbacks
+    const count = yield* makeCallbackCounts
 
-      /**
-       * The spans in which callbacks came in here, until they are first processed. A callback that another node processes has no such link.
-       */
-      const receivingSpans = new Map<Reference, string>()
+    /**
+     * The spans in which callbacks came in here, until they are first processed. A callback that another node processes has no such link.
+     */
+    const receivingSpans = new Map<Reference, string>()
 
-      const rememberReceivingSpan = Effect.fnUntraced(function* (id: Reference) {
-        const traceparent = yield* currentTraceparent
-        const [oldest] = receivingSpans.keys()
-        if (oldest !== undefined && receivingSpans.size >= RECEIVING_SPANS_KEPT) receivingSpans.delete(oldest)
-        if (traceparent !== null) receivingSpans.set(id, traceparent)
-      })
-
-      const leaseMs = pollLeaseMs(policy.providerTimeoutMs)
-
-      const claim = Effect.fnUntraced(function* (free: number) {
-        return yield* inbox.claimDue(yield* Clock.currentTimeMillis, free, leaseMs)
-      })
-
-      const find = transactionOf(transactions)
-
-      /** In the trace of the transaction that it leads to, linked to the request that brought it. */
-      const look = Effect.fnUntraced(function* (callback: LeasedCallback) {
-        const receiving = receivingSpans.get(callback.id) ?? null
-        receivingSpans.delete(callback.id)
-        // One that is to be parked is not looked for: that may be what never came to an end.
-        const search = yield* Effect.exit(callback.claims > CLAIMS_AT_MOST ? Effect.succeedNone : find(callback))
-        const begun = Exit.isSuccess(search) ? Option.getOrUndefined(search.value)?.traceparent : null
-        yield* inTraceOf("ProviderCallbacks.look", begun, { alsoOf: [receiving] })(lookInto(callback, search))
-      })
-
-      const lookInto = Effect.fnUntraced(
-        function* (callback: LeasedCallback, search: Exit.Exit<Option.Option<Named>>) {
-          if (callback.claims > CLAIMS_AT_MOST) {
-            yield* Effect.logWarning("a callback is parked: none of the looks into it came to an end")
-            return yield* inbox.retryAt(callback, afterLastClaim(callback))
-          }
-          if (Exit.isFailure(search)) {
-            yield* Effect.logError("whose a callback is could not be read", search.cause)
-            return yield* inbox.retryAt(callback, afterNoLook(callback, yield* Clock.currentTimeMillis))
-          }
-          const found = Option.getOrUndefined(search.value)
-          if (found === undefined) {
-            yield* unmatched.note(callback)
-            return yield* lookAgain(callback, "it matched nothing")
-          }
-          const { reference } = found.transaction
-          const { says: said = null } = callback.hint
-          // Where several records share the handle, the callback's report counts for none of them.
-          const says = found.sharing === 1 ? said : null
-          const polled = Option.getOrUndefined(yield* poll(found, callback, says))
-          if (polled?.turnedAway === true)
-            return yield* inbox.retryAt(callback, afterNoLook(callback, yield* Clock.currentTimeMillis))
-          if (polled === undefined || !polled.learnt) return yield* lookAgain(callback, "nothing was learnt")
-          const { record } = polled
-          const hasMoved = record.version !== found.transaction.version
-          if (!hasMoved && callback.looks < found.sharing - 1) return yield* lookAgain(callback, "others have the same reference")
-          // Once a person has the record, what the callback says is among what that person reads: where it is known who said it.
-          if (record.needsReview && (isAuthenticated(callback) || !contradicts(record, says)))
-            return yield* inbox.markProcessed(callback, reference)
-          if (contradicts(record, says)) return yield* lookAgain(callback, "it contradicts what the provider answers")
-          const isNews = hasMoved || !isTerminal(record) || confirms(record, says)
-          const next = isNews ? null : afterNothingNew(callback, yield* Clock.currentTimeMillis)
-          yield* next === null ? inbox.markProcessed(callback, reference) : inbox.retryAt(callback, next)
-        },
-        (effect, { id, mode, provider }) => {
-          const names = { callback_id: id, provider, mode }
-          return Effect.andThen(Effect.annotateCurrentSpan(names), effect).pipe(
-            Effect.annotateLogs(names),
-            Effect.annotateSpans(names)
-          )
-        }
-      )
-
-      const lookAgain = Effect.fnUntraced(function* (callback: LeasedCallback, because: string) {
-        const next = afterVainLook(callback, yield* Clock.currentTimeMillis)
-        if (next.at === null) yield* Effect.annotateLogs(Effect.logWarning("a callback is parked"), { note: because })
-        yield* inbox.retryAt(callback, next)
-      })
-
-      /** A callback without authentication is left out of the history: any client that knows the address can send one. */
-      const isAuthenticated = ({ mode, provider }: Callback) =>
-        Option.exists(registry.find(provider, mode), ({ guarantees }) => guarantees.callbackAuth !== "none")
-
-      const shared = makeSharedPolls<Polled>(TURN_WITHIN_MS)
-
-      // A poll that broke has no result, and the callback must be parked in the end all the same.
-      const poll = Effect.fnUntraced(function* (stored: StoredTransaction, callback: Callback, says: Reported | null) {
-        const { reference } = stored.transaction
-        const once = (waited: boolean, said: ReadonlyArray<Reported>) =>
-          // A record that was read before another poll ended is read again.
-          Effect.flatMap(waited ? transactions.byReference(reference) : Effect.succeed(Option.some(stored)), (current) =>
-            Effect.transposeOption(Option.map(current, (one) => poller.poll(one, "callback", said)))
-          )
-        const exit = yield* Effect.exit(shared(reference, isAuthenticated(callback) ? says : null, once))
-        if (Exit.isSuccess(exit)) return exit.value
-        yield* Effect.logError("the poll for a callback broke", exit.cause)
-        return Option.none()
-      })
-
-      const worker = yield* makeWorker({ name: "ProviderCallbacks", slots: SLOTS, idleMs: IDLE_MS, claim, work: look })
-
-      // Its request's span says what it brought.
-      const receive = Effect.fnUntraced(function* (provider: string, routeKey: string, callback: RawCallback) {
-        const account = Option.getOrUndefined(registry.byRouteKey(provider, routeKey))
-        if (account === undefined) return yield* new NotFound()
-        const hint = Option.getOrUndefined(yield* verify(account.callbacks, callback))
-        if (hint === undefined) {
-          yield* count(account, "refused")
-          return yield* new Unauthorized()
-        }
-        if (routeKey !== registry.routeKey(account.name, account.mode))
-          yield* Metric.update(Metric.withAttributes(byPathBefore, { provider: account.name, mode: account.mode }), 1)
-        // Before its record is asked about: the answer may rest on it.
-        yield* account.callbacks.keep?.(callback) ?? Effect.void
-        if (hint.isAnswer === true) return "stored" as const
-        const receivedAt = yield* Clock.currentTimeMillis
-        const digest = createHash("sha256").update(callback.body).digest()
-        const { mode, name } = account
-        const id = callbackId({ provider: name, mode, digest })
-        const received = { id, provider: name, mode, receivedAt, digest, hint }
-        yield* unmatched.admit(received, find(received))
-        const leasedUntil = receivedAt + leaseMs
-        const body = maskedProviderCall(Buffer.from(callback.body).toString("utf8"), null).request
-        const stored = yield* worker.submit((isTaken) =>
-          Effect.flatMap(inbox.store(received, isTaken ? leasedUntil : receivedAt, body), (isNew) =>
-            isNew ? Effect.as(rememberReceivingSpan(id), { ...received, leasedUntil, looks: 0, claims: 0 }) : Effect.succeed(null)
-          )
-        )
-        const isNew = stored !== null
-        yield* count(account, isNew ? "new" : "repeated")
-        yield* Effect.annotateCurrentSpan({
-          provider: name,
-          mode,
-          duplicate: !isNew,
-          ...(isNew ? { callback_id: id } : {}),
-          ...(hint.reference === null ? {} : { "gateway.reference": hint.reference })
-        })
-        return "stored" as const
-      })
-
-      const knows = (provider: string, routeKey: string) => Option.isSome(registry.byRouteKey(provider, routeKey))
-
-      return ProviderCallbacks.of({ knows, receive, round: worker.round, run: worker.run })
+    const rememberReceivingSpan = Effect.fnUntraced(function* (id: Reference) {
+      const traceparent = yield* currentTraceparent
+      const [oldest] = receivingSpans.keys()
+      if (oldest !== undefined && receivingSpans.size >= RECEIVING_SPANS_KEPT) receivingSpans.delete(oldest)
+      if (traceparent !== null) receivingSpans.set(id, traceparent)
     })
-  )
+
+    const leaseMs = pollLeaseMs(policy.providerTimeoutMs)
+
+    const claim = Effect.fnUntraced(function* (free: number) {
+      return yield* inbox.claimDue(yield* Clock.currentTimeMillis, free, leaseMs)
+    })
+
+    const find = transactionOf(transactions)
+
+    /** In the trace of the transaction that it leads to, linked to the request that brought it. */
+    const look = Effect.fnUntraced(function* (callback: LeasedCallback) {
+      const receiving = receivingSpans.get(callback.id) ?? null
+      receivingSpans.delete(callback.id)
+      // One that is to be parked is not looked for: that may be what never came to an end.
+      const search = yield* Effect.exit(callback.claims > CLAIMS_AT_MOST ? Effect.succeedNone : find(callback))
+      const begun = Exit.isSuccess(search) ? Option.getOrUndefined(search.value)?.traceparent : null
+      yield* inTraceOf("ProviderCallbacks.look", begun, { alsoOf: [receiving] })(lookInto(callback, search))
+    })
+
+    const lookInto = Effect.fnUntraced(
+      function* (callback: LeasedCallback, search: Exit.Exit<Option.Option<Named>>) {
+        if (callback.claims > CLAIMS_AT_MOST) {
+          yield* Effect.logWarning("a callback is parked: none of the looks into it came to an end")
+          return yield* inbox.retryAt(callback, afterLastClaim(callback))
+        }
+        if (Exit.isFailure(search)) {
+          yield* Effect.logError("whose a callback is could not be read", search.cause)
+          return yield* inbox.retryAt(callback, afterNoLook(callback, yield* Clock.currentTimeMillis))
+        }
+        const found = Option.getOrUndefined(search.value)
+        if (found === undefined) {
+          yield* unmatched.note(callback)
+          return yield* lookAgain(callback, "it matched nothing")
+        }
+        const { reference } = found.transaction
+        const { says: said = null } = callback.hint
+        // Where several records share the handle, the callback's report counts for none of them.
+        const says = found.sharing === 1 ? said : null
+        const polled = Option.getOrUndefined(yield* poll(found, callback, says))
+        if (polled?.turnedAway === true)
+          return yield* inbox.retryAt(callback, afterNoLook(callback, yield* Clock.currentTimeMillis))
+        if (polled === undefined || !polled.learnt) return yield* lookAgain(callback, "nothing was learnt")
+        const { record } = polled
+        const hasMoved = record.version !== found.transaction.version
+        if (!hasMoved && callback.looks < found.sharing - 1) return yield* lookAgain(callback, "others have the same reference")
+        // Once a person has the record, what the callback says is among what that person reads: where it is known who said it.
+        if (record.needsReview && (isAuthenticated(callback) || !contradicts(record, says)))
+          return yield* inbox.markProcessed(callback, reference)
+        if (contradicts(record, says)) return yield* lookAgain(callback, "it contradicts what the provider answers")
+        const isNews = hasMoved || !isTerminal(record) || confirms(record, says)
+        const next = isNews ? null : afterNothingNew(callback, yield* Clock.currentTimeMillis)
+        yield* next === null ? inbox.markProcessed(callback, reference) : inbox.retryAt(callback, next)
+      },
+      (effect, { id, mode, provider }) => {
+        const names = { callback_id: id, provider, mode }
+        return Effect.andThen(Effect.annotateCurrentSpan(names), effect).pipe(
+          Effect.annotateLogs(names),
+          Effect.annotateSpans(names)
+        )
+      }
+    )
+
+    const lookAgain = Effect.fnUntraced(function* (callback: LeasedCallback, because: string) {
+      const next = afterVainLook(callback, yield* Clock.currentTimeMillis)
+      if (next.at === null) yield* Effect.annotateLogs(Effect.logWarning("a callback is parked"), { note: because })
+      yield* inbox.retryAt(callback, next)
+    })
+
+    /** A callback without authentication is left out of the history: any client that knows the address can send one. */
+    const isAuthenticated = ({ mode, provider }: Callback) =>
+      Option.exists(registry.find(provider, mode), ({ guarantees }) => guarantees.callbackAuth !== "none")
+
+    const shared = makeSharedPolls<Polled>(TURN_WITHIN_MS)
+
+    // A poll that broke has no result, and the callback must be parked in the end all the same.
+    const poll = Effect.fnUntraced(function* (stored: StoredTransaction, callback: Callback, says: Reported | null) {
+      const { reference } = stored.transaction
+      const once = (waited: boolean, said: ReadonlyArray<Reported>) =>
+        // A record that was read before another poll ended is read again.
+        Effect.flatMap(waited ? transactions.byReference(reference) : Effect.succeed(Option.some(stored)), (current) =>
+          Effect.transposeOption(Option.map(current, (one) => poller.poll(one, "callback", said)))
+        )
+      const exit = yield* Effect.exit(shared(reference, isAuthenticated(callback) ? says : null, once))
+      if (Exit.isSuccess(exit)) return exit.value
+      yield* Effect.logError("the poll for a callback broke", exit.cause)
+      return Option.none()
+    })
+
+    const worker = yield* makeWorker({ name: "ProviderCallbacks", slots: SLOTS, idleMs: IDLE_MS, claim, work: look })
+
+    // Its request's span says what it brought.
+    const receive = Effect.fnUntraced(function* (provider: string, routeKey: string, callback: RawCallback) {
+      const account = Option.getOrUndefined(registry.byRouteKey(provider, routeKey))
+      if (account === undefined) return yield* new NotFound()
+      const hint = Option.getOrUndefined(yield* verify(account.callbacks, callback))
+      if (hint === undefined) {
+        yield* count(account, "refused")
+        return yield* new Unauthorized()
+      }
+      if (routeKey !== registry.routeKey(account.name, account.mode))
+        yield* Metric.update(Metric.withAttributes(byPathBefore, { provider: account.name, mode: account.mode }), 1)
+      // Before its record is asked about: the answer may rest on it.
+      yield* account.callbacks.keep?.(callback) ?? Effect.void
+      if (hint.isAnswer === true) return "stored" as const
+      const receivedAt = yield* Clock.currentTimeMillis
+      const digest = createHash("sha256").update(callback.body).digest()
+      const { mode, name } = account
+      const id = callbackId({ provider: name, mode, digest })
+      const received = { id, provider: name, mode, receivedAt, digest, hint }
+      yield* unmatched.admit(received, find(received))
+      const leasedUntil = receivedAt + leaseMs
+      const body = maskedProviderCall(Buffer.from(callback.body).toString("utf8"), null).request
+      const stored = yield* worker.submit((isTaken) =>
+        Effect.flatMap(inbox.store(received, isTaken ? leasedUntil : receivedAt, body), (isNew) =>
+          isNew ? Effect.as(rememberReceivingSpan(id), { ...received, leasedUntil, looks: 0, claims: 0 }) : Effect.succeed(null)
+        )
+      )
+      const isNew = stored !== null
+      yield* count(account, isNew ? "new" : "repeated")
+      yield* Effect.annotateCurrentSpan({
+        provider: name,
+        mode,
+        duplicate: !isNew,
+        ...(isNew ? { callback_id: id } : {}),
+        ...(hint.reference === null ? {} : { "gateway.reference": hint.reference })
+      })
+      return "stored" as const
+    })
+
+    const knows = (provider: string, routeKey: string) => Option.isSome(registry.byRouteKey(provider, routeKey))
+
+    return { knows, receive, round: worker.round, run: worker.run }
+  })
 }
 
 /** Whether a callback names a record of ours, also one that another account has by now: such a callback is never closed as junk. */

@@ -1,4 +1,4 @@
-import { Context, Effect, Layer, Option, Schema } from "effect"
+import { Context, Effect, Option, Schema } from "effect"
 import { Mode, Reference } from "../../domain/Ids.ts"
 import type { Instant } from "../../domain/Instant.ts"
 import { sumPosted } from "../../domain/Ledger.ts"
@@ -19,6 +19,8 @@ import {
   unsteadyThere
 } from "../../domain/ReconciliationDifference.ts"
 import type { Transaction } from "../../domain/Transaction.ts"
+import { MessageError } from "../../runtime/MessageError.ts"
+import { layerOf } from "../../runtime/ServiceLayer.ts"
 import type { Provider, StatusOutcome } from "../ports/Provider.ts"
 import { ProviderRegistry, sentWith } from "../ports/ProviderRegistry.ts"
 import { Transactions } from "../ports/Transactions.ts"
@@ -29,7 +31,6 @@ import { pollProvider } from "./ProviderQuestion.ts"
 /** The account of a mode. `previous` is still set beside the current one; `unset` is not set any more. */
 type Account = "current" | "previous" | "unset"
 
-/** A difference in one of the provider's accounts. */
 export type ModeDifference = ReconciliationDifference & { readonly mode: Mode; readonly account: Account }
 
 export interface ReconciliationReport {
@@ -48,7 +49,7 @@ export interface ReconciliationReport {
 export type KnownDifference = ModeDifference & { readonly because: KnownBecause }
 
 /** Why nothing was compared: one line for the person who asked. */
-class NotReconciled extends Schema.TaggedError<NotReconciled>()("NotReconciled", { message: Schema.String }) {}
+class NotReconciled extends MessageError("NotReconciled") {}
 
 /** One account, and what of ours was sent with it on the day. */
 interface Compared {
@@ -73,118 +74,112 @@ export class Reconciliation extends Context.Service<
     readonly reconcile: (provider: string, start: Instant, day: string) => Effect.Effect<ReconciliationReport, NotReconciled>
   }
 >()("gateway/services/Reconciliation") {
-  static readonly layer = Layer.effect(
-    Reconciliation,
-    Effect.gen(function* () {
-      const registry = yield* ProviderRegistry
-      const transactions = yield* Transactions
-      const clawbacks = yield* Clawbacks
+  static readonly layer = layerOf(Reconciliation)(function* () {
+    const registry = yield* ProviderRegistry
+    const transactions = yield* Transactions
+    const clawbacks = yield* Clawbacks
 
-      /** Ours that were begun on that day, page by page. */
-      const begunOn = Effect.fnUntraced(function* (provider: Provider, start: Instant) {
-        const all: Array<Transaction> = []
-        let after: Transaction | null = null
-        for (;;) {
-          const page: ReadonlyArray<Transaction> = yield* transactions.createdBetween(
-            { provider: provider.name, mode: provider.mode, from: start, to: start + DAY_MS },
-            after,
-            PAGE
-          )
-          all.push(...page)
-          if (page.length < PAGE) return all
-          after = page.at(-1) ?? null
-        }
-      })
-
-      const { byQuestions, byStatement, isOf } = accountComparison(registry, transactions)
-
-      const inMode = Effect.fnUntraced(function* (accounts: ReadonlyArray<Provider>, start: Instant, day: string) {
-        const [first] = accounts
-        const all = first === undefined ? [] : yield* begunOn(first, start)
-        const compared = yield* Effect.forEach(accounts, (provider, index) => {
-          const account = index === 0 ? "current" : "previous"
-          const ours = all.filter((record) => isOf(provider, record))
-          return inAccount({ provider, account, ours }, day)
-        })
-        // A record that was sent with an account which is not set any more cannot be compared.
-        const unset = all
-          .filter((record) => Option.isNone(sentWith(registry, record)))
-          .map((record): ModeDifference => ({ mode: record.mode, account: "unset", ...differenceOf(record, "unanswered", null) }))
-        return { ours: all.length, compared, unset }
-      })
-
-      const inAccount = Effect.fnUntraced(function* ({ account, ours, provider }: Compared, day: string) {
-        const { mode, statement } = provider
-        const listed =
-          statement === undefined
-            ? nothingListed
-            : yield* Effect.catchTags(statement(day), {
-                provider_error: () =>
-                  new NotReconciled({ message: `the statement of ${provider.name} (${mode}) cannot be read: try again` }),
-                StatementUnreadable: ({ why }) =>
-                  new NotReconciled({ message: `the statement of ${provider.name} (${mode}) cannot be read: ${why}` })
-              })
-        const { refunds } = yield* clawbacks.ofStatement(provider, listed.lines)
-        const noted = new Set(refunds.map(({ line }) => line))
-        const others = { ...listed, lines: listed.lines.filter((line) => !noted.has(line)) }
-        const compared = yield* statement === undefined ? byQuestions(provider, ours) : byStatement(provider, others, ours)
-        const found = [...compared, ...refunds.flatMap(({ line, record }) => refundDifferences(record, line))]
-        return {
-          mode,
-          comparedBy: statement === undefined ? ("questions" as const) : ("statement" as const),
-          theirs: listed.lines.length,
-          unreadable: listed.unreadable.length,
-          found: found.map((difference): ModeDifference => ({ mode, account, ...difference }))
-        }
-      })
-
-      const explain = Effect.fnUntraced(function* (
-        difference: ModeDifference
-      ): Effect.fn.Return<ModeDifference | KnownDifference> {
-        const reference = Option.fromNullishOr(difference.reference).pipe(Option.flatMap(Schema.decodeOption(Reference)))
-        if (Option.isNone(reference)) return difference
-        const found = yield* transactions.byReference(reference.value)
-        if (Option.isNone(found)) return difference
-        const posted = difference.kind === "fee" ? yield* transactions.entries(reference.value) : []
-        const because = knownBecause(difference, {
-          needsReview: found.value.transaction.needsReview,
-          isOpen: ["requires_action", "pending"].includes(found.value.transaction.status),
-          bookedDrift: sumPosted(posted, "drift")
-        })
-        return because === null ? difference : { ...difference, because }
-      })
-
-      const reconcile = Effect.fn("Reconciliation.reconcile")(function* (name: string, start: Instant, day: string) {
-        if (!registry.known.includes(name))
-          return yield* new NotReconciled({ message: `there is no provider ${name}: it is one of ${registry.known.join(", ")}` })
-        const accounts = modes.map((mode) => registry.accounts(name, mode)).filter(({ length }) => length > 0)
-        if (accounts.length === 0) return yield* new NotReconciled({ message: `no account at ${name} is set` })
-        const inModes = yield* Effect.forEach(accounts, (own) => inMode(own, start, day))
-        const compared = inModes.flatMap((one) => one.compared)
-        const all = yield* Effect.forEach(
-          [...compared.flatMap(({ found }) => found), ...inModes.flatMap(({ unset }) => unset)],
-          explain
+    /** Ours that were begun on that day, page by page. */
+    const begunOn = Effect.fnUntraced(function* (provider: Provider, start: Instant) {
+      const all: Array<Transaction> = []
+      let after: Transaction | null = null
+      for (;;) {
+        const page: ReadonlyArray<Transaction> = yield* transactions.createdBetween(
+          { provider: provider.name, mode: provider.mode, from: start, to: start + DAY_MS },
+          after,
+          PAGE
         )
-        const known = all.filter((one) => "because" in one)
-        const unexplained = all.filter((one) => !("because" in one))
-        return {
-          ok: unexplained.length === 0,
-          provider: name,
-          day,
-          compared_by: Object.fromEntries(compared.map(({ comparedBy, mode }) => [mode, comparedBy])),
-          checked: {
-            ours: inModes.reduce((sum, { ours }) => sum + ours, 0),
-            theirs: compared.reduce((sum, { theirs }) => sum + theirs, 0),
-            unreadable: compared.reduce((sum, { unreadable }) => sum + unreadable, 0)
-          },
-          differences: unexplained,
-          known
-        }
-      })
-
-      return Reconciliation.of({ reconcile })
+        all.push(...page)
+        if (page.length < PAGE) return all
+        after = page.at(-1) ?? null
+      }
     })
-  )
+
+    const { byQuestions, byStatement, isOf } = accountComparison(registry, transactions)
+
+    const inMode = Effect.fnUntraced(function* (accounts: ReadonlyArray<Provider>, start: Instant, day: string) {
+      const [first] = accounts
+      const all = first === undefined ? [] : yield* begunOn(first, start)
+      const compared = yield* Effect.forEach(accounts, (provider, index) => {
+        const account = index === 0 ? "current" : "previous"
+        const ours = all.filter((record) => isOf(provider, record))
+        return inAccount({ provider, account, ours }, day)
+      })
+      // A record that was sent with an account which is not set any more cannot be compared.
+      const unset = all
+        .filter((record) => Option.isNone(sentWith(registry, record)))
+        .map((record): ModeDifference => ({ mode: record.mode, account: "unset", ...differenceOf(record, "unanswered", null) }))
+      return { ours: all.length, compared, unset }
+    })
+
+    const inAccount = Effect.fnUntraced(function* ({ account, ours, provider }: Compared, day: string) {
+      const { mode, statement } = provider
+      const listed =
+        statement === undefined
+          ? nothingListed
+          : yield* Effect.catchTags(statement(day), {
+              provider_error: () => new NotReconciled(`the statement of ${provider.name} (${mode}) cannot be read: try again`),
+              StatementUnreadable: ({ why }) =>
+                new NotReconciled(`the statement of ${provider.name} (${mode}) cannot be read: ${why}`)
+            })
+      const { refunds } = yield* clawbacks.ofStatement(provider, listed.lines)
+      const noted = new Set(refunds.map(({ line }) => line))
+      const others = { ...listed, lines: listed.lines.filter((line) => !noted.has(line)) }
+      const compared = yield* statement === undefined ? byQuestions(provider, ours) : byStatement(provider, others, ours)
+      const found = [...compared, ...refunds.flatMap(({ line, record }) => refundDifferences(record, line))]
+      return {
+        mode,
+        comparedBy: statement === undefined ? ("questions" as const) : ("statement" as const),
+        theirs: listed.lines.length,
+        unreadable: listed.unreadable.length,
+        found: found.map((difference): ModeDifference => ({ mode, account, ...difference }))
+      }
+    })
+
+    const explain = Effect.fnUntraced(function* (difference: ModeDifference): Effect.fn.Return<ModeDifference | KnownDifference> {
+      const reference = Option.fromNullishOr(difference.reference).pipe(Option.flatMap(Schema.decodeOption(Reference)))
+      if (Option.isNone(reference)) return difference
+      const found = yield* transactions.byReference(reference.value)
+      if (Option.isNone(found)) return difference
+      const posted = difference.kind === "fee" ? yield* transactions.entries(reference.value) : []
+      const because = knownBecause(difference, {
+        needsReview: found.value.transaction.needsReview,
+        isOpen: ["requires_action", "pending"].includes(found.value.transaction.status),
+        bookedDrift: sumPosted(posted, "drift")
+      })
+      return because === null ? difference : { ...difference, because }
+    })
+
+    const reconcile = Effect.fn("Reconciliation.reconcile")(function* (name: string, start: Instant, day: string) {
+      if (!registry.known.includes(name))
+        return yield* new NotReconciled(`there is no provider ${name}: it is one of ${registry.known.join(", ")}`)
+      const accounts = modes.map((mode) => registry.accounts(name, mode)).filter(({ length }) => length > 0)
+      if (accounts.length === 0) return yield* new NotReconciled(`no account at ${name} is set`)
+      const inModes = yield* Effect.forEach(accounts, (own) => inMode(own, start, day))
+      const compared = inModes.flatMap((one) => one.compared)
+      const all = yield* Effect.forEach(
+        [...compared.flatMap(({ found }) => found), ...inModes.flatMap(({ unset }) => unset)],
+        explain
+      )
+      const known = all.filter((one) => "because" in one)
+      const unexplained = all.filter((one) => !("because" in one))
+      return {
+        ok: unexplained.length === 0,
+        provider: name,
+        day,
+        compared_by: Object.fromEntries(compared.map(({ comparedBy, mode }) => [mode, comparedBy])),
+        checked: {
+          ours: inModes.reduce((sum, { ours }) => sum + ours, 0),
+          theirs: compared.reduce((sum, { theirs }) => sum + theirs, 0),
+          unreadable: compared.reduce((sum, { unreadable }) => sum + unreadable, 0)
+        },
+        differences: unexplained,
+        known
+      }
+    })
+
+    return { reconcile }
+  })
 }
 
 const nothingListed: Statement = { lines: [], unreadable: [], unsteady: [] }

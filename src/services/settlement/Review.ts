@@ -1,4 +1,4 @@
-import { Clock, Context, Data, Effect, Layer, Option } from "effect"
+import { Clock, Context, Effect, Option } from "effect"
 import { encodeEvent, tellingOf } from "../../domain/Event.ts"
 import type { Reference } from "../../domain/Ids.ts"
 import { sumPosted } from "../../domain/Ledger.ts"
@@ -10,6 +10,8 @@ import { broughtIn } from "../../domain/Refund.ts"
 import { type Resolution, rulingOn } from "../../domain/Resolution.ts"
 import type { Transaction } from "../../domain/Transaction.ts"
 import { recordView, type Shown } from "../../domain/View.ts"
+import { MessageError } from "../../runtime/MessageError.ts"
+import { layerOf } from "../../runtime/ServiceLayer.ts"
 import type { AuditEntry } from "../ports/AuditLog.ts"
 import { type ApplyStep, FloatLedger, type HistoryLine } from "../ports/FloatLedger.ts"
 import { Policy } from "../ports/Policy.ts"
@@ -30,7 +32,7 @@ export interface Case {
 }
 
 /** Why a resolution was not made: one line for the person. Nothing was written. */
-export class NotResolved extends Data.TaggedError("NotResolved")<{ readonly message: string }> {}
+export class NotResolved extends MessageError("NotResolved") {}
 
 /** Records whose outcome only a person can establish (contract REV-1 to REV-5). */
 export class Review extends Context.Service<
@@ -51,16 +53,58 @@ export class Review extends Context.Service<
     ) => Effect.Effect<Transaction, NotResolved>
   }
 >()("gateway/services/Review") {
-  static readonly layer = Layer.effect(
-    Review,
-    Effect.gen(function* () {
-      const transactions = yield* Transactions
-      const ledger = yield* FloatLedger
-      const shown = withItsRefunds(transactions)
-      const randomSource = yield* RandomSource
-      const policy = yield* Policy
+  static readonly layer = layerOf(Review)(function* () {
+    const transactions = yield* Transactions
+    const ledger = yield* FloatLedger
+    const shown = withItsRefunds(transactions)
+    const randomSource = yield* RandomSource
+    const policy = yield* Policy
 
-      const cases = Effect.fn("Review.cases")(function* (limit: number, reading: Omit<AuditEntry, "subject">) {
+    const stepOf = Effect.fnUntraced(function* ({ revision, transaction }: StoredTransaction, resolution: Resolution) {
+      const now = yield* Clock.currentTimeMillis
+      const at = momentAfter(transaction, now)
+      const entries = namesSettledFee(transaction, resolution) ? yield* transactions.entries(transaction.reference) : []
+      const ruling = rulingOn(transaction, resolution, at, sumPosted(entries, "drift"))
+      if (typeof ruling === "string") return yield* new NotResolved(ruling)
+      const { entry, event: named, next } = ruling
+      const type = tellingOf(transaction, next, named)
+      const { appId, mode, reference, status } = next
+      const event =
+        type === null
+          ? null
+          : encodeEvent({ id: yield* randomSource.reference, appId, mode, type, reference, at }, recordView(yield* shown(next)))
+      return {
+        expectedRevision: revision,
+        before: transaction,
+        next,
+        entry,
+        line: { at, actor: "review", fact: "Resolved", note: noteOf(resolution), status },
+        event,
+        nextPollAt: nextPoll(next, policy.pollSchedule, now),
+        response: null,
+        savesBeneficiary: false,
+        // Only a release restores limits: a payout that is returned had left. One that had failed had been given back.
+        restoreLimits: next.kind === "payout" && entry?.phase === "release",
+        countsAgain: next.kind === "payout" && transaction.status === "failed" && next.status === "successful",
+        wipeDestination: isTerminal(next),
+        raw: null
+      } satisfies ApplyStep
+    })
+
+    /** A ruling books what happened, also where a collection was refunded beyond what it brought: then an operator has to know (contract PAY-47). */
+    const reportOverRefund = Effect.fnUntraced(function* (ruled: Transaction) {
+      const { appId, mode } = ruled
+      const collection = ruled.kind === "payout" ? ruled.refundOf : ruled.kind === "collection" ? ruled.reference : undefined
+      if (collection === undefined) return
+      const found = yield* transactions.refundable(appId, mode, collection)
+      if (Option.isNone(found) || found.value.refunded <= broughtIn(found.value.collection)) return
+      yield* Effect.logError("a collection was refunded by more than it brought").pipe(
+        Effect.annotateLogs({ reference: collection, refunded_minor: found.value.refunded.toString(), app_id: appId })
+      )
+    })
+
+    return {
+      cases: Effect.fn("Review.cases")(function* (limit, reading) {
         const open = yield* transactions.inReview(limit)
         return yield* Effect.forEach(
           open,
@@ -71,81 +115,30 @@ export class Review extends Context.Service<
             return { record: yield* shown(record), revision, history, call: Option.getOrElse(call, () => noCall) }
           })
         )
-      })
+      }),
 
-      const stepOf = Effect.fnUntraced(function* ({ revision, transaction }: StoredTransaction, resolution: Resolution) {
-        const now = yield* Clock.currentTimeMillis
-        const at = momentAfter(transaction, now)
-        const entries = namesSettledFee(transaction, resolution) ? yield* transactions.entries(transaction.reference) : []
-        const ruling = rulingOn(transaction, resolution, at, sumPosted(entries, "drift"))
-        if (typeof ruling === "string") return yield* new NotResolved({ message: ruling })
-        const { entry, event: named, next } = ruling
-        const type = tellingOf(transaction, next, named)
-        const { appId, mode, reference, status } = next
-        const event =
-          type === null
-            ? null
-            : encodeEvent({ id: yield* randomSource.reference, appId, mode, type, reference, at }, recordView(yield* shown(next)))
-        return {
-          expectedRevision: revision,
-          before: transaction,
-          next,
-          entry,
-          line: { at, actor: "review", fact: "Resolved", note: noteOf(resolution), status },
-          event,
-          nextPollAt: nextPoll(next, policy.pollSchedule, now),
-          response: null,
-          savesBeneficiary: false,
-          // Only a release restores limits: a payout that is returned had left. One that had failed had been given back.
-          restoreLimits: next.kind === "payout" && entry?.phase === "release",
-          countsAgain: next.kind === "payout" && transaction.status === "failed" && next.status === "successful",
-          wipeDestination: isTerminal(next),
-          raw: null
-        } satisfies ApplyStep
-      })
-
-      const resolve = Effect.fn("Review.resolve")(function* (
-        reference: Reference,
-        resolution: Resolution,
-        audit: AuditEntry,
-        seen: bigint | null = null
-      ) {
+      resolve: Effect.fn("Review.resolve")(function* (reference, resolution, audit, seen: bigint | null = null) {
         let lastSeen: Transaction | null = null
         for (let decisions = 0; decisions < DECISIONS_AT_MOST; decisions++) {
           const stored = yield* transactions.byReference(reference)
-          if (Option.isNone(stored)) return yield* new NotResolved({ message: `there is no transaction ${reference}` })
-          if (!stored.value.transaction.needsReview)
-            return yield* new NotResolved({ message: `no review of ${reference} is open` })
+          if (Option.isNone(stored)) return yield* new NotResolved(`there is no transaction ${reference}`)
+          if (!stored.value.transaction.needsReview) return yield* new NotResolved(`no review of ${reference} is open`)
           const { revision, transaction } = stored.value
           if ((seen !== null && revision !== seen) || (lastSeen !== null && !isSameCase(lastSeen, transaction)))
-            return yield* new NotResolved({ message: changedSince(reference, revision) })
+            return yield* new NotResolved(changedSince(reference, revision))
           lastSeen = transaction
           const step = yield* stepOf(stored.value, resolution)
           const result = yield* ledger.resolve(step, audit)
           if (result._tag === "FullFloat")
-            return yield* new NotResolved({ message: "the float cannot hold that much: its largest amount is 9007199254740991" })
+            return yield* new NotResolved("the float cannot hold that much: its largest amount is 9007199254740991")
           if (result._tag !== "Applied") continue
           yield* reportOverRefund(step.next)
           return yield* shown(step.next)
         }
         return yield* Effect.die(new Error(`the transaction ${reference} kept moving`))
       })
-
-      /** A ruling books what happened, also where a collection was refunded beyond what it brought: then an operator has to know (contract PAY-47). */
-      const reportOverRefund = Effect.fnUntraced(function* (ruled: Transaction) {
-        const { appId, mode } = ruled
-        const collection = ruled.kind === "payout" ? ruled.refundOf : ruled.kind === "collection" ? ruled.reference : undefined
-        if (collection === undefined) return
-        const found = yield* transactions.refundable(appId, mode, collection)
-        if (Option.isNone(found) || found.value.refunded <= broughtIn(found.value.collection)) return
-        yield* Effect.logError("a collection was refunded by more than it brought").pipe(
-          Effect.annotateLogs({ reference: collection, refunded_minor: found.value.refunded.toString(), app_id: appId })
-        )
-      })
-
-      return Review.of({ cases, resolve })
-    })
-  )
+    }
+  })
 }
 
 /** Then what the provider took beyond the held fee may be booked already. */
@@ -162,6 +155,14 @@ const isSameCase = (one: Transaction, other: Transaction): boolean =>
 const openedWith = ({ ruling, saidAtOpening }: Transaction): string => JSON.stringify([saidAtOpening, ruling])
 
 const noCall: RawCall = { rawRequest: null, rawResponse: null }
+
+/** A ruling as its audit row and its proposal have it. */
+export const rulingDetails = ({ amount, evidence, fee, outcome }: Resolution): AuditEntry["details"] => ({
+  outcome,
+  evidence: maskedText(evidence),
+  ...(amount === null ? {} : { amount_minor: amount.toString() }),
+  ...(fee === null ? {} : { fee_minor: fee.toString() })
+})
 
 /** A history names no person's number. */
 const noteOf = ({ amount, evidence, fee, outcome }: Resolution): string =>

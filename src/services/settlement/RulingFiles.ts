@@ -1,16 +1,16 @@
 import { createHash } from "node:crypto"
-import { Clock, Context, Effect, Layer, Option } from "effect"
+import { Clock, Context, Effect, Option } from "effect"
 import { iso } from "../../domain/Instant.ts"
 import { type Posting, sumPosted } from "../../domain/Ledger.ts"
-import { maskedText } from "../../domain/Masking.ts"
 import { isTerminal } from "../../domain/Payment.ts"
 import { reviewedAt } from "../../domain/PollSchedule.ts"
 import { type Resolution, resolvedCurrency, rulingOn } from "../../domain/Resolution.ts"
-import { type BadRow, type FileRow, readRulingFile } from "../../domain/RulingFile.ts"
+import { type FileRow, readRulingFile } from "../../domain/RulingFile.ts"
 import type { Transaction } from "../../domain/Transaction.ts"
+import { layerOf } from "../../runtime/ServiceLayer.ts"
 import type { AuditBy } from "../ports/AuditLog.ts"
 import { type StoredTransaction, Transactions } from "../ports/Transactions.ts"
-import { Review } from "./Review.ts"
+import { Review, rulingDetails } from "./Review.ts"
 
 /** A row that can be ruled as it says. */
 export interface RulableRow extends FileRow {
@@ -36,7 +36,6 @@ export interface JudgedFile {
   readonly left: ReadonlyArray<LeftRow>
 }
 
-/** The rows of a file that are ruled now, and those that are not. */
 export interface RuledFile {
   readonly ruled: ReadonlyArray<FileRow>
   readonly left: ReadonlyArray<LeftRow>
@@ -66,55 +65,55 @@ export class RulingFiles extends Context.Service<
     readonly rule: (file: JudgedFile, evidence: string, by: AuditBy, commit?: Commit) => Effect.Effect<RuledFile>
   }
 >()("gateway/services/RulingFiles") {
-  static readonly layer = Layer.effect(
-    RulingFiles,
-    Effect.gen(function* () {
-      const transactions = yield* Transactions
-      const review = yield* Review
+  static readonly layer = layerOf(RulingFiles)(function* () {
+    const transactions = yield* Transactions
+    const review = yield* Review
 
-      const judged = Effect.fnUntraced(function* (row: FileRow & { readonly seen: bigint | null }) {
-        const found = yield* transactions.byReference(row.reference)
-        if (Option.isNone(found)) return left(row, "there is no such transaction")
-        const record = found.value.transaction
-        // A ruling on what succeeded books the difference to what is booked.
-        const entries = record.status === "successful" ? yield* transactions.entries(record.reference) : []
-        const drift = sumPosted(entries, "drift")
-        if (isRuledSo(record, row)) {
-          const other = otherFigures(record, row, drift)
-          return { ...left(row, other ?? "a person has ruled so already"), isDone: other === null }
-        }
-        const why = whyNot(found.value, row)
-        if (why !== null) return left(row, why)
-        const at = yield* Clock.currentTimeMillis
-        const ruling = rulingOn(record, resolutionOf(row, ""), at, drift)
-        if (typeof ruling === "string") return left(row, ruling)
-        return { ...row, record, seen: found.value.revision, postings: ruling.entry?.postings ?? [] } satisfies RulableRow
-      })
+    const judged = Effect.fnUntraced(function* (row: FileRow & { readonly seen: bigint | null }) {
+      const found = yield* transactions.byReference(row.reference)
+      if (Option.isNone(found)) return left(row, "there is no such transaction")
+      const record = found.value.transaction
+      // A ruling on what succeeded books the difference to what is booked.
+      const entries = record.status === "successful" ? yield* transactions.entries(record.reference) : []
+      const drift = sumPosted(entries, "drift")
+      if (isRuledSo(record, row)) {
+        const other = otherFigures(record, row, drift)
+        return { ...left(row, other ?? "a person has ruled so already"), isDone: other === null }
+      }
+      const why = whyNot(found.value, row)
+      if (why !== null) return left(row, why)
+      const at = yield* Clock.currentTimeMillis
+      const ruling = rulingOn(record, resolutionOf(row, ""), at, drift)
+      if (typeof ruling === "string") return left(row, ruling)
+      return { ...row, record, seen: found.value.revision, postings: ruling.entry?.postings ?? [] } satisfies RulableRow
+    })
 
-      const judgeRows = Effect.fn("RulingFiles.judgeRows")(function* (
-        rows: ReadonlyArray<FileRow & { readonly seen: bigint | null }>
-      ) {
-        return inTwo(yield* Effect.forEach(rows, judged, { concurrency: AT_ONCE }))
-      })
+    const judgeRows = Effect.fn("RulingFiles.judgeRows")(function* (
+      rows: ReadonlyArray<FileRow & { readonly seen: bigint | null }>
+    ) {
+      return inTwo(yield* Effect.forEach(rows, judged, { concurrency: AT_ONCE }))
+    })
 
-      const judge = Effect.fn("RulingFiles.judge")(function* (text: string): Effect.fn.Return<JudgedFile | string> {
+    return {
+      judgeRows,
+
+      judge: Effect.fn("RulingFiles.judge")(function* (text): Effect.fn.Return<JudgedFile | string> {
         const file = readRulingFile(text)
         if (typeof file === "string") return file
         const { left: notRulable, ready } = yield* judgeRows(file.rows.map((row) => ({ ...row, seen: null })))
-        return { digest: digestOf(text), ready, left: inOrder([...file.bad.map(unread), ...notRulable]) }
-      })
+        return {
+          digest: digestOf(text),
+          ready,
+          left: inOrder([...file.bad.map((row) => ({ ...row, isDone: false })), ...notRulable])
+        }
+      }),
 
-      const rule = Effect.fn("RulingFiles.rule")(function* (
-        { digest, left: before, ready }: JudgedFile,
-        evidence: string,
-        by: AuditBy,
-        commit?: Commit
-      ) {
+      rule: Effect.fn("RulingFiles.rule")(function* ({ digest, left: before, ready }, evidence, by, commit?) {
         const ends = yield* Effect.forEach(
           ready,
           (row) => {
             const resolution = resolutionOf(row, `${evidence}; line ${row.line} of the file ${shortOf(digest)}`)
-            const details = { ...by.details, ...detailsOf(resolution), file: digest, line: String(row.line) }
+            const details = { ...by.details, ...rulingDetails(resolution), file: digest, line: String(row.line) }
             const audit = { at: by.at, actor: by.actor, action: "review resolve", subject: row.reference, details }
             const ruling = review.resolve(row.reference, resolution, audit, row.seen).pipe(
               Effect.as<RulableRow | LeftRow>(row),
@@ -129,10 +128,8 @@ export class RulingFiles extends Context.Service<
         yield* Effect.annotateLogs(Effect.logInfo("a file of rulings was booked"), { file: digest, count: ruled.length })
         return { ruled, left: inOrder([...before, ...refused]) }
       })
-
-      return RulingFiles.of({ judge, judgeRows, rule })
-    })
-  )
+    }
+  })
 }
 
 export const digestOf = (text: string): string => createHash("sha256").update(text, "utf8").digest("hex")
@@ -148,16 +145,7 @@ const left = (row: Pick<FileRow, "line" | "reference">, why: string): LeftRow =>
   isDone: false
 })
 
-const unread = (row: BadRow): LeftRow => ({ ...row, isDone: false })
-
 const resolutionOf = ({ amount, fee, outcome }: FileRow, evidence: string): Resolution => ({ outcome, amount, fee, evidence })
-
-const detailsOf = ({ amount, evidence, fee, outcome }: Resolution): Readonly<Record<string, string>> => ({
-  outcome,
-  evidence: maskedText(evidence),
-  ...(amount === null ? {} : { amount_minor: amount.toString() }),
-  ...(fee === null ? {} : { fee_minor: fee.toString() })
-})
 
 const isRuledSo = ({ needsReview, ruling }: Transaction, { outcome }: FileRow): boolean =>
   !needsReview && ruling?.outcome === outcome

@@ -1,4 +1,4 @@
-import { Clock, Context, Effect, Layer, Option, Result } from "effect"
+import { Clock, Context, Effect, Option, Result } from "effect"
 import { contradicts, type Reported } from "../../domain/CallbackReport.ts"
 import type { CallTime } from "../../domain/CallTimes.ts"
 import { leftToAPerson, sentToReview } from "../../domain/Contradiction.ts"
@@ -14,6 +14,7 @@ import type { Transaction } from "../../domain/Transaction.ts"
 import { recordView } from "../../domain/View.ts"
 import { takeCallTimes } from "../../runtime/CallTrail.ts"
 import type { CapturedCall } from "../../runtime/CapturedCall.ts"
+import { layerOf } from "../../runtime/ServiceLayer.ts"
 import { annotateTraced, inSpan } from "../../runtime/Tracing.ts"
 import { type ApplyStep, FloatLedger } from "../ports/FloatLedger.ts"
 import type { Claim } from "../ports/Idempotency.ts"
@@ -85,123 +86,120 @@ export class Settlement extends Context.Service<
     readonly applyAnswer: (poll: StatusPoll, answer: Pick<News, "reference" | "fact" | "lastKnown">) => Effect.Effect<Transaction>
   }
 >()("gateway/services/Settlement") {
-  static readonly layer = Layer.effect(
-    Settlement,
-    Effect.gen(function* () {
-      const transactions = yield* Transactions
-      const ledger = yield* FloatLedger
-      const shown = withItsRefunds(transactions)
-      const randomSource = yield* RandomSource
-      const encoder = yield* ResponseEncoder
-      const policy = yield* Policy
-      const dispatcher = yield* WebhookDispatcher
+  static readonly layer = layerOf(Settlement)(function* () {
+    const transactions = yield* Transactions
+    const ledger = yield* FloatLedger
+    const shown = withItsRefunds(transactions)
+    const randomSource = yield* RandomSource
+    const encoder = yield* ResponseEncoder
+    const policy = yield* Policy
+    const dispatcher = yield* WebhookDispatcher
 
-      const stepOf = Effect.fnUntraced(function* (
-        { revision, transaction }: StoredTransaction,
-        { actor, calls, claim = null, fact, moreFollows, raw = null, successStatus = CREATED }: WrittenNews,
-        poll: StatusPoll | null,
-        isFull: boolean
-      ): Effect.fn.Return<ApplyStep> {
-        const now = yield* Clock.currentTimeMillis
-        const at = momentAfter(transaction, now)
-        const decision = isFull ? leftToAPerson(transaction, fact, at) : decide(transaction, fact, actor, at)
-        const decided = countPoll(transaction, decision.next, fact, poll)
-        // In the same commit as the last poll, so that no open record is ever left without a poll or a person.
-        const overdue = isOverdue(decided, now)
-        const next = overdue ? sentToReview(decided, at) : decided
-        const type = tellingOf(transaction, next, decision.event)
-        const contradicted = (poll?.said ?? []).filter((word) => contradicts(next, word))
-        const event =
-          type === null
-            ? null
-            : encodeEvent(
-                {
-                  id: yield* randomSource.reference,
-                  appId: next.appId,
-                  mode: next.mode,
-                  type,
-                  reference: next.reference,
-                  at
-                },
-                // Before its end no collection has a refund.
-                recordView(isTerminal(transaction) ? yield* shown(next) : next)
-              )
-        return {
-          expectedRevision: revision,
-          before: transaction,
-          next,
-          entry: decision.entry,
-          line: {
-            at,
-            actor,
-            fact: fact._tag,
-            note: noteOf(fact, overdue, isFull, contradicted),
-            status: next.status,
-            ...(calls.length === 0 ? {} : { calls })
-          },
-          event,
-          nextPollAt: moreFollows === true ? now : nextPoll(next, policy.pollSchedule, now, poll?.isListed),
-          response: claim === null ? null : keptResponse(encoder, claim, outcomeResponse(next, fact), successStatus),
-          savesBeneficiary: transaction.kind === "payout" && (fact._tag === "Accepted" || fact._tag === "Succeeded"),
-          restoreLimits: transaction.kind === "payout" && transaction.status !== "failed" && next.status === "failed",
-          wipeDestination: isTerminal(next),
-          raw,
-          ...(fact._tag === "Refused" && fact.kind === "pool" ? ({ walletTooSmall: true } as const) : {})
-        } satisfies ApplyStep
-      })
-
-      const write = Effect.fnUntraced(function* (news: News, { provider, poll }: NewsOrigin) {
-        const { actor, lastKnown = null, reference } = news
-        yield* annotateTraced(() => ({
-          "gateway.reference": reference,
-          "gateway.fact": news.fact._tag,
-          "gateway.actor": actor
-        }))
-        const calls = yield* takeCallTimes
-        let isFull: boolean = false
-        for (let decisions = 0; decisions < DECISIONS_AT_MOST; decisions++) {
-          const known = decisions === 0 ? Option.fromNullishOr(lastKnown) : Option.none()
-          const stored = Option.isSome(known) ? known : yield* transactions.byReference(reference)
-          if (Option.isNone(stored)) return yield* Effect.die(new Error(`there is no transaction ${reference}`))
-          if (provider !== undefined && stored.value.transaction.provider !== provider) {
-            yield* Effect.logWarning("ignored a fact from a provider that no longer has the transaction").pipe(
-              Effect.annotateLogs({ reference, provider, fact: news.fact._tag, actor })
+    const stepOf = Effect.fnUntraced(function* (
+      { revision, transaction }: StoredTransaction,
+      { actor, calls, claim = null, fact, moreFollows, raw = null, successStatus = CREATED }: WrittenNews,
+      poll: StatusPoll | null,
+      isFull: boolean
+    ) {
+      const now = yield* Clock.currentTimeMillis
+      const at = momentAfter(transaction, now)
+      const decision = isFull ? leftToAPerson(transaction, fact, at) : decide(transaction, fact, actor, at)
+      const decided = countPoll(transaction, decision.next, fact, poll)
+      // In the same commit as the last poll, so that no open record is ever left without a poll or a person.
+      const overdue = isOverdue(decided, now)
+      const next = overdue ? sentToReview(decided, at) : decided
+      const type = tellingOf(transaction, next, decision.event)
+      const contradicted = (poll?.said ?? []).filter((word) => contradicts(next, word))
+      const event =
+        type === null
+          ? null
+          : encodeEvent(
+              {
+                id: yield* randomSource.reference,
+                appId: next.appId,
+                mode: next.mode,
+                type,
+                reference: next.reference,
+                at
+              },
+              // Before its end no collection has a refund.
+              recordView(isTerminal(transaction) ? yield* shown(next) : next)
             )
-            return stored.value.transaction
-          }
-          const fact = poll === undefined ? news.fact : provenFact(stored.value.transaction, news.fact, poll)
-          const step: ApplyStep = yield* stepOf(stored.value, { ...news, fact, calls }, poll ?? null, isFull)
-          const result = yield* ledger.apply(step)
-          isFull ||= result._tag === "FullFloat"
-          if (result._tag !== "Applied") continue
-          if (step.event !== null) yield* dispatcher.nudge
-          const drift = step.entry?.postings.find(({ account }) => account === "drift")
-          if (drift !== undefined) {
-            yield* Effect.logWarning("the provider took more than the fee that was held: the gateway bears the drift").pipe(
-              Effect.annotateLogs({ reference, drift_minor: drift.amount.toString(), currency: drift.currency })
-            )
-          }
-          yield* Effect.logInfo("applied a fact").pipe(
-            Effect.annotateLogs({
-              reference,
-              fact: fact._tag,
-              actor,
-              transaction_status: step.next.status,
-              moved: step.entry !== null
-            })
-          )
-          return step.next
-        }
-        return yield* Effect.die(new Error(`the transaction ${reference} kept moving`))
-      }, inSpan("Settlement.apply"))
-
-      return Settlement.of({
-        apply: (news) => write(news, {}),
-        applyFromProvider: (provider, news) => write(news, { provider }),
-        applyAnswer: (poll, answer) => write({ ...answer, actor: poll.actor }, { provider: poll.provider, poll })
-      })
+      return {
+        expectedRevision: revision,
+        before: transaction,
+        next,
+        entry: decision.entry,
+        line: {
+          at,
+          actor,
+          fact: fact._tag,
+          note: noteOf(fact, overdue, isFull, contradicted),
+          status: next.status,
+          ...(calls.length === 0 ? {} : { calls })
+        },
+        event,
+        nextPollAt: moreFollows === true ? now : nextPoll(next, policy.pollSchedule, now, poll?.isListed),
+        response: claim === null ? null : keptResponse(encoder, claim, outcomeResponse(next, fact), successStatus),
+        savesBeneficiary: transaction.kind === "payout" && (fact._tag === "Accepted" || fact._tag === "Succeeded"),
+        restoreLimits: transaction.kind === "payout" && transaction.status !== "failed" && next.status === "failed",
+        wipeDestination: isTerminal(next),
+        raw,
+        ...(fact._tag === "Refused" && fact.kind === "pool" ? ({ walletTooSmall: true } as const) : {})
+      } satisfies ApplyStep
     })
-  )
+
+    const write = Effect.fnUntraced(function* (news: News, { provider, poll }: NewsOrigin) {
+      const { actor, lastKnown = null, reference } = news
+      yield* annotateTraced(() => ({
+        "gateway.reference": reference,
+        "gateway.fact": news.fact._tag,
+        "gateway.actor": actor
+      }))
+      const calls = yield* takeCallTimes
+      let isFull: boolean = false
+      for (let decisions = 0; decisions < DECISIONS_AT_MOST; decisions++) {
+        const known = decisions === 0 ? Option.fromNullishOr(lastKnown) : Option.none()
+        const stored = Option.isSome(known) ? known : yield* transactions.byReference(reference)
+        if (Option.isNone(stored)) return yield* Effect.die(new Error(`there is no transaction ${reference}`))
+        if (provider !== undefined && stored.value.transaction.provider !== provider) {
+          yield* Effect.logWarning("ignored a fact from a provider that no longer has the transaction").pipe(
+            Effect.annotateLogs({ reference, provider, fact: news.fact._tag, actor })
+          )
+          return stored.value.transaction
+        }
+        const fact = poll === undefined ? news.fact : provenFact(stored.value.transaction, news.fact, poll)
+        const step: ApplyStep = yield* stepOf(stored.value, { ...news, fact, calls }, poll ?? null, isFull)
+        const result = yield* ledger.apply(step)
+        isFull ||= result._tag === "FullFloat"
+        if (result._tag !== "Applied") continue
+        if (step.event !== null) yield* dispatcher.nudge
+        const drift = step.entry?.postings.find(({ account }) => account === "drift")
+        if (drift !== undefined) {
+          yield* Effect.logWarning("the provider took more than the fee that was held: the gateway bears the drift").pipe(
+            Effect.annotateLogs({ reference, drift_minor: drift.amount.toString(), currency: drift.currency })
+          )
+        }
+        yield* Effect.logInfo("applied a fact").pipe(
+          Effect.annotateLogs({
+            reference,
+            fact: fact._tag,
+            actor,
+            transaction_status: step.next.status,
+            moved: step.entry !== null
+          })
+        )
+        return step.next
+      }
+      return yield* Effect.die(new Error(`the transaction ${reference} kept moving`))
+    }, inSpan("Settlement.apply"))
+
+    return {
+      apply: (news) => write(news, {}),
+      applyFromProvider: (provider, news) => write(news, { provider }),
+      applyAnswer: (poll, answer) => write({ ...answer, actor: poll.actor }, { provider: poll.provider, poll })
+    }
+  })
 }
 
 /** The provider's words, the figures that a person compares, and the callbacks that say something else. */

@@ -1,7 +1,8 @@
-import { Clock, Context, Effect, Layer, Option } from "effect"
+import { Clock, Context, Effect, Option } from "effect"
 import type { Reference } from "../../domain/Ids.ts"
 import type { Instant } from "../../domain/Instant.ts"
 import { isTerminal } from "../../domain/Payment.ts"
+import { layerOf } from "../../runtime/ServiceLayer.ts"
 import { Acknowledgements } from "../ports/Acknowledgements.ts"
 import type { AuditEntry } from "../ports/AuditLog.ts"
 import { Transactions } from "../ports/Transactions.ts"
@@ -40,61 +41,55 @@ export class UnsettledQueue extends Context.Service<
     ) => Effect.Effect<ReadonlyArray<Handled>>
   }
 >()("gateway/services/UnsettledQueue") {
-  static readonly layer = Layer.effect(
-    UnsettledQueue,
-    Effect.gen(function* () {
-      const work = yield* UnsettledWork
-      const transactions = yield* Transactions
-      const poller = yield* OutcomePoller
-      const acknowledgements = yield* Acknowledgements
+  static readonly layer = layerOf(UnsettledQueue)(function* () {
+    const work = yield* UnsettledWork
+    const transactions = yield* Transactions
+    const poller = yield* OutcomePoller
+    const acknowledgements = yield* Acknowledgements
 
-      const matching = Effect.fn("UnsettledQueue.matching")((filter: UnsettledFilter) =>
-        Effect.map(work.list(filter, null, HANDLED_AT_MOST), (found) => found.map(({ reference }) => reference))
-      )
+    const matching = Effect.fn("UnsettledQueue.matching")((filter: UnsettledFilter) =>
+      Effect.map(work.list(filter, null, HANDLED_AT_MOST), (found) => found.map(({ reference }) => reference))
+    )
 
-      const askOne = Effect.fnUntraced(function* (reference: Reference, audit: AuditEntry): Effect.fn.Return<Handled> {
-        const found = yield* transactions.audited(reference, audit)
-        if (Option.isNone(found)) return { reference, what: "left", why: "there is no such transaction" }
-        const { learnt, record, turnedAway } = yield* poller.poll(found.value, "operator")
-        if (record.needsReview) return { reference, what: "left", why: "it needs a person" }
-        if (isTerminal(record)) return { reference, what: "settled", why: `it is ${record.status}` }
-        if (turnedAway === true) return { reference, what: "left", why: "the provider takes no further question now" }
-        return { reference, what: "asked", why: learnt ? "it is under way" : "its provider cannot tell yet" }
-      })
-
-      const ask = Effect.fn("UnsettledQueue.ask")(function* (
-        references: ReadonlyArray<Reference>,
-        audit: (reference: Reference) => AuditEntry
-      ) {
-        const until = (yield* Clock.currentTimeMillis) + ASK_FOR_MS
-        return yield* Effect.forEach(
-          references,
-          (reference) =>
-            Effect.flatMap(
-              Clock.currentTimeMillis,
-              (now): Effect.Effect<Handled> =>
-                now < until ? askOne(reference, audit(reference)) : Effect.succeed({ reference, what: "left", why: TOO_LONG })
-            ),
-          { concurrency: ASKED_AT_ONCE }
-        )
-      })
-
-      const acknowledge = Effect.fn("UnsettledQueue.acknowledge")(
-        (references: ReadonlyArray<Reference>, until: Instant, audit: (reference: Reference) => AuditEntry) =>
-          Effect.forEach(references, (reference) =>
-            Effect.map(
-              acknowledgements.acknowledge(reference, until, audit(reference)),
-              (found): Handled =>
-                Option.isSome(found)
-                  ? { reference, what: "acknowledged", why: "" }
-                  : { reference, what: "left", why: "it is neither open nor in review any more" }
-            )
-          )
-      )
-
-      return UnsettledQueue.of({ matching, ask, acknowledge })
+    const askOne = Effect.fnUntraced(function* (reference: Reference, audit: AuditEntry): Effect.fn.Return<Handled> {
+      const found = yield* transactions.audited(reference, audit)
+      if (Option.isNone(found)) return { reference, what: "left", why: "there is no such transaction" }
+      const { learnt, record, turnedAway } = yield* poller.poll(found.value, "operator")
+      if (record.needsReview) return { reference, what: "left", why: "it needs a person" }
+      if (isTerminal(record)) return { reference, what: "settled", why: `it is ${record.status}` }
+      if (turnedAway === true) return { reference, what: "left", why: "the provider takes no further question now" }
+      return { reference, what: "asked", why: learnt ? "it is under way" : "its provider cannot tell yet" }
     })
-  )
+
+    const ask: UnsettledQueue["Service"]["ask"] = Effect.fn("UnsettledQueue.ask")(function* (references, audit) {
+      const until = (yield* Clock.currentTimeMillis) + ASK_FOR_MS
+      return yield* Effect.forEach(
+        references,
+        (reference) =>
+          Effect.flatMap(
+            Clock.currentTimeMillis,
+            (now): Effect.Effect<Handled> =>
+              now < until ? askOne(reference, audit(reference)) : Effect.succeed({ reference, what: "left", why: TOO_LONG })
+          ),
+        { concurrency: ASKED_AT_ONCE }
+      )
+    })
+
+    const acknowledge = Effect.fn("UnsettledQueue.acknowledge")(
+      (references: ReadonlyArray<Reference>, until: Instant, audit: (reference: Reference) => AuditEntry) =>
+        Effect.forEach(references, (reference) =>
+          Effect.map(
+            acknowledgements.acknowledge(reference, until, audit(reference)),
+            (found): Handled =>
+              Option.isSome(found)
+                ? { reference, what: "acknowledged", why: "" }
+                : { reference, what: "left", why: "it is neither open nor in review any more" }
+          )
+        )
+    )
+
+    return { matching, ask, acknowledge }
+  })
 }
 
 const TOO_LONG = "it was not asked: the others took a minute already"

@@ -1,6 +1,8 @@
-import { Context, Data, Effect, Layer } from "effect"
+import { Context, Effect } from "effect"
 import { credit, debit, type FloatPosition } from "../../domain/Ledger.ts"
 import { LARGEST_AMOUNT, toDecimal } from "../../domain/Money.ts"
+import { MessageError } from "../../runtime/MessageError.ts"
+import { layerOf } from "../../runtime/ServiceLayer.ts"
 import type { AuditBy } from "../ports/AuditLog.ts"
 import { type Adjustment, FloatLedger } from "../ports/FloatLedger.ts"
 import { NoSuchTenant } from "./TenantKeys.ts"
@@ -9,7 +11,7 @@ import { NoSuchTenant } from "./TenantKeys.ts"
 export type AdjustmentWish = Pick<Adjustment, "appId" | "mode" | "currency" | "amount" | "externalId" | "note" | "direction">
 
 /** Why nothing was posted: one line for the person. */
-class NotAdjusted extends Data.TaggedError("NotAdjusted")<{ readonly message: string }> {}
+class NotAdjusted extends MessageError("NotAdjusted") {}
 
 /** Credits and debits of a float by hand, for the command line and the console alike. */
 export class FloatAdjustments extends Context.Service<
@@ -25,46 +27,43 @@ export class FloatAdjustments extends Context.Service<
     ) => Effect.Effect<{ readonly position: FloatPosition; readonly isNew: boolean }, NotAdjusted | NoSuchTenant>
   }
 >()("gateway/services/tenants/FloatAdjustments") {
-  static readonly layer = Layer.effect(
-    FloatAdjustments,
-    Effect.gen(function* () {
-      const ledger = yield* FloatLedger
+  static readonly layer = layerOf(FloatAdjustments)(function* () {
+    const ledger = yield* FloatLedger
 
-      const adjust = Effect.fn("FloatAdjustments.adjust")(function* (wish: AdjustmentWish, { actor, at, details }: AuditBy) {
-        const { amount, appId, currency, direction, externalId, mode, note } = wish
-        const entry = direction === "credit" ? credit(currency, amount) : debit(currency, amount)
-        const own = { mode, currency, amount_minor: amount.toString(), external_id: externalId, note }
-        const adjusted = yield* ledger.adjust({
-          ...wish,
-          entry,
-          at,
-          audit: { at, actor, action: `float ${direction}`, subject: appId, details: { ...own, ...details } }
-        })
-        switch (adjusted._tag) {
-          case "Adjusted":
-            return { position: adjusted.position, isNew: adjusted.isNew }
-          case "Conflict":
-            return yield* new NotAdjusted({
-              message: `the external id ${externalId} was used for another adjustment: take a new one, or repeat that one exactly`
-            })
-          case "OfRecord":
-            return yield* new NotAdjusted({
-              message: `${externalId} is a transaction of this tenant, which is booked by what becomes of it: see transaction show ${externalId}`
-            })
-          case "ShortFloat":
-            return yield* new NotAdjusted({
-              message: `only ${currency} ${toDecimal(adjusted.available, currency)} (${adjusted.available} minor) is available`
-            })
-          case "FullFloat":
-            return yield* new NotAdjusted({
-              message: `the float would be larger than ${currency} ${toDecimal(LARGEST_AMOUNT, currency)} (${LARGEST_AMOUNT} minor), which is the most that it can hold`
-            })
-          case "NoTenant":
-            return yield* new NoSuchTenant({ appId })
-        }
+    const adjust = Effect.fn("FloatAdjustments.adjust")(function* (wish: AdjustmentWish, { actor, at, details }: AuditBy) {
+      const { amount, appId, currency, direction, externalId, mode, note } = wish
+      const entry = direction === "credit" ? credit(currency, amount) : debit(currency, amount)
+      const own = { mode, currency, amount_minor: amount.toString(), external_id: externalId, note }
+      const adjusted = yield* ledger.adjust({
+        ...wish,
+        entry,
+        at,
+        audit: { at, actor, action: `float ${direction}`, subject: appId, details: { ...own, ...details } }
       })
-
-      return FloatAdjustments.of({ adjust })
+      switch (adjusted._tag) {
+        case "Adjusted":
+          return { position: adjusted.position, isNew: adjusted.isNew }
+        case "Conflict":
+          return yield* new NotAdjusted(
+            `the external id ${externalId} was used for another adjustment: take a new one, or repeat that one exactly`
+          )
+        case "OfRecord":
+          return yield* new NotAdjusted(
+            `${externalId} is a transaction of this tenant, which is booked by what becomes of it: see transaction show ${externalId}`
+          )
+        case "ShortFloat":
+          return yield* new NotAdjusted(
+            `only ${currency} ${toDecimal(adjusted.available, currency)} (${adjusted.available} minor) is available`
+          )
+        case "FullFloat":
+          return yield* new NotAdjusted(
+            `the float would be larger than ${currency} ${toDecimal(LARGEST_AMOUNT, currency)} (${LARGEST_AMOUNT} minor), which is the most that it can hold`
+          )
+        case "NoTenant":
+          return yield* new NoSuchTenant({ appId })
+      }
     })
-  )
+
+    return { adjust }
+  })
 }

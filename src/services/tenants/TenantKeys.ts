@@ -1,7 +1,9 @@
-import { Context, Data, Effect, Layer, Redacted } from "effect"
+import { Context, Data, Effect, Redacted } from "effect"
 import type { AppId } from "../../domain/Ids.ts"
 import { maskedText } from "../../domain/Masking.ts"
 import { apiKeyPurpose, type Caller, type KeyTerms } from "../../domain/Tenant.ts"
+import { MessageError } from "../../runtime/MessageError.ts"
+import { layerOf } from "../../runtime/ServiceLayer.ts"
 import type { AuditBy } from "../ports/AuditLog.ts"
 import { RandomSource } from "../ports/RandomSource.ts"
 import { Tenants } from "../ports/Tenants.ts"
@@ -23,7 +25,7 @@ export interface IssuedKey extends KeyTerms {
 }
 
 /** Why no key was revoked: one line for the person. */
-class NotRevoked extends Data.TaggedError("NotRevoked")<{ readonly message: string }> {}
+class NotRevoked extends MessageError("NotRevoked") {}
 
 /** The keys with which tenants sign, made and revoked from the command line and the console alike. */
 export class TenantKeys extends Context.Service<
@@ -37,21 +39,17 @@ export class TenantKeys extends Context.Service<
     readonly revoke: (appId: AppId, keyId: string, by: AuditBy) => Effect.Effect<void, NotRevoked>
   }
 >()("gateway/services/tenants/TenantKeys") {
-  static readonly layer = Layer.effect(
-    TenantKeys,
-    Effect.gen(function* () {
-      const randomSource = yield* RandomSource
-      const vault = yield* Vault
-      const tenants = yield* Tenants
+  static readonly layer = layerOf(TenantKeys)(function* () {
+    const randomSource = yield* RandomSource
+    const vault = yield* Vault
+    const tenants = yield* Tenants
 
-      const hex = (bytes: number) => Effect.map(randomSource.secret(bytes), (secret) => Buffer.from(secret).toString("hex"))
+    const hex = (bytes: number) => Effect.map(randomSource.secret(bytes), (secret) => Buffer.from(secret).toString("hex"))
 
-      const newKeyId = Effect.map(randomSource.reference, (reference) => `k_${reference.slice(0, KEY_ID_LENGTH)}`)
+    return {
+      newKeyId: Effect.map(randomSource.reference, (reference) => `k_${reference.slice(0, KEY_ID_LENGTH)}`),
 
-      const issue = Effect.fn("TenantKeys.issue")(function* (
-        { caller, ...terms }: KeyTerms & { readonly caller: Caller },
-        { actor, at, details }: AuditBy
-      ) {
+      issue: Effect.fn("TenantKeys.issue")(function* ({ caller, ...terms }, { actor, at, details }) {
         const { appId, keyId, mode, role } = caller
         const { addresses, label } = { ...terms, label: maskedText(terms.label) }
         const apiKey = Redacted.make(`ak_${yield* hex(API_KEY_BYTES)}`)
@@ -74,19 +72,13 @@ export class TenantKeys extends Context.Service<
         )
         if (!issued) return yield* new NoSuchTenant({ appId })
         return { caller, label, addresses, apiKey, signingSecret }
-      })
+      }),
 
-      const revoke = Effect.fn("TenantKeys.revoke")(function* (
-        appId: AppId,
-        keyId: string,
-        { actor, at, details = {} }: AuditBy
-      ) {
+      revoke: Effect.fn("TenantKeys.revoke")(function* (appId, keyId, { actor, at, details = {} }) {
         const audit = { at, actor, action: "key revoke", subject: `${appId}/${keyId}`, details }
         if (yield* tenants.revokeKey(appId, keyId, at, audit)) return
-        return yield* new NotRevoked({ message: `the tenant ${appId} has no key ${keyId}, or it is revoked already` })
+        return yield* new NotRevoked(`the tenant ${appId} has no key ${keyId}, or it is revoked already`)
       })
-
-      return TenantKeys.of({ newKeyId, issue, revoke })
-    })
-  )
+    }
+  })
 }

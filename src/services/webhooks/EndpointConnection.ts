@@ -1,9 +1,11 @@
 import { isIP, type LookupFunction } from "node:net"
 import { Agent, buildConnector, type Dispatcher } from "@effect/platform-node/Undici"
-import { Effect, Layer } from "effect"
+import type { Layer } from "effect"
+import { Effect } from "effect"
 import { CUT_OFF, NOT_LISTENING, NOT_REACHED, noAnswerWithin } from "../../domain/Delivery.ts"
 import { ATTEMPT_AT_MOST_MS } from "../../domain/WebhookRetrySchedule.ts"
 import { inClientSpan } from "../../runtime/ClientSpan.ts"
+import { layerOf } from "../../runtime/ServiceLayer.ts"
 import { makeTimer, type Timer } from "../../runtime/Timer.ts"
 import { annotateTraced } from "../../runtime/Tracing.ts"
 import { Policy } from "../ports/Policy.ts"
@@ -39,37 +41,34 @@ export const endpointConnection = (
   { connectMs, nameMs, wholeMs }: AttemptTimeouts = usualBounds,
   servers: ReadonlyArray<string> = []
 ): Layer.Layer<WebhookSender, never, Policy> =>
-  Layer.effect(
-    WebhookSender,
-    Effect.gen(function* () {
-      const { webhookAllowLoopback } = yield* Policy
-      const timer = yield* makeTimer
-      const names = yield* Effect.acquireRelease(
-        Effect.sync(() => endpointNames({ timer, withinMs: nameMs, servers, allowLoopback: webhookAllowLoopback })),
-        ({ close }) => Effect.sync(close)
-      )
-      const connect = guardedConnector(webhookAllowLoopback, connectMs, names)
-      const agent = yield* Effect.acquireRelease(
-        Effect.sync(() => new Agent({ connect, connections: CONNECTIONS_PER_ORIGIN, allowH2: false })),
-        (agent) => Effect.promise(() => agent.destroy())
-      )
-      const targetOf = targets(webhookAllowLoopback)
-      const post = ({ body, headers, url }: SignedDelivery): Effect.Effect<EndpointResponse> => {
-        const target = targetOf(url)
-        if (typeof target === "string")
-          return Effect.succeed({ status: null, excerpt: NOT_REACHED, retryAfter: null, problem: target })
-        return ask({ agent, timer, wholeMs }, { ...target, method: "POST", headers, body })
-      }
-      return {
-        post: (delivery) =>
-          inClientSpan({ method: "POST", url: delivery.url, showsPath: false })(
-            Effect.tap(post(delivery), ({ status }) =>
-              annotateTraced(() => (status === null ? { "error.type": "no_answer" } : { "http.response.status_code": status }))
-            )
+  layerOf(WebhookSender)(function* () {
+    const { webhookAllowLoopback } = yield* Policy
+    const timer = yield* makeTimer
+    const names = yield* Effect.acquireRelease(
+      Effect.sync(() => endpointNames({ timer, withinMs: nameMs, servers, allowLoopback: webhookAllowLoopback })),
+      ({ close }) => Effect.sync(close)
+    )
+    const connect = guardedConnector(webhookAllowLoopback, connectMs, names)
+    const agent = yield* Effect.acquireRelease(
+      Effect.sync(() => new Agent({ connect, connections: CONNECTIONS_PER_ORIGIN, allowH2: false })),
+      (agent) => Effect.promise(() => agent.destroy())
+    )
+    const targetOf = targets(webhookAllowLoopback)
+    const post = ({ body, headers, url }: SignedDelivery): Effect.Effect<EndpointResponse> => {
+      const target = targetOf(url)
+      if (typeof target === "string")
+        return Effect.succeed({ status: null, excerpt: NOT_REACHED, retryAfter: null, problem: target })
+      return ask({ agent, timer, wholeMs }, { ...target, method: "POST", headers, body })
+    }
+    return {
+      post: (delivery) =>
+        inClientSpan({ method: "POST", url: delivery.url, showsPath: false })(
+          Effect.tap(post(delivery), ({ status }) =>
+            annotateTraced(() => (status === null ? { "error.type": "no_answer" } : { "http.response.status_code": status }))
           )
-      }
-    })
-  )
+        )
+    }
+  })
 
 export const EndpointConnection = endpointConnection()
 

@@ -1,8 +1,9 @@
 import { createHmac, createSecretKey, type KeyObject } from "node:crypto"
-import { Clock, Context, Effect, Layer, Random, Redacted } from "effect"
+import { Clock, Context, Effect, Random, Redacted } from "effect"
 import type { Instant } from "../../domain/Instant.ts"
 import { type WebhookMessage, webhookHeaders, webhookHmacKey, webhookSigningText } from "../../domain/StandardWebhook.ts"
 import { nextAttempt } from "../../domain/WebhookRetrySchedule.ts"
+import { layerOf } from "../../runtime/ServiceLayer.ts"
 import { annotateTraced, inSomeSpan, inTraceOf, whereTraced } from "../../runtime/Tracing.ts"
 import { makeWorker } from "../../runtime/Worker.ts"
 import { Policy } from "../ports/Policy.ts"
@@ -28,50 +29,46 @@ export class WebhookDispatcher extends Context.Service<
   {
     /** Makes every attempt that is due now, waits for their ends, and answers how many. */
     readonly round: Effect.Effect<number>
-    /** Delivers for ever. */
     readonly run: Effect.Effect<never>
     /** Says that something may be due. */
     readonly nudge: Effect.Effect<void>
   }
 >()("gateway/services/WebhookDispatcher") {
-  static readonly layer = Layer.effect(
-    WebhookDispatcher,
-    Effect.gen(function* () {
-      const outbox = yield* WebhookOutbox
-      const sender = yield* WebhookSender
-      const { webhookScheduleMs } = yield* Policy
+  static readonly layer = layerOf(WebhookDispatcher)(function* () {
+    const outbox = yield* WebhookOutbox
+    const sender = yield* WebhookSender
+    const { webhookScheduleMs } = yield* Policy
 
-      const claim = Effect.fnUntraced(function* (free: number) {
-        return yield* outbox.claimDue(yield* Clock.currentTimeMillis, free, CONNECTIONS_PER_ENDPOINT, LEASE_MS)
+    const claim = Effect.fnUntraced(function* (free: number) {
+      return yield* outbox.claimDue(yield* Clock.currentTimeMillis, free, CONNECTIONS_PER_ENDPOINT, LEASE_MS)
+    })
+
+    const record = (delivery: DueDelivery, at: Instant, answer: EndpointResponse) =>
+      Effect.flatMap(Clock.currentTimeMillis, (endedAt) => {
+        const { excerpt, status } = answer
+        const attempt = { delivery, at, durationMs: endedAt - at, status, excerpt }
+        const verdict = isSuccess(answer) ? isDelivered : status === GONE ? isGone : postponed(delivery, endedAt, answer)
+        return Effect.flatMap(verdict, (verdict) => Effect.as(outbox.recordAttempt(attempt, verdict), { answer, verdict }))
       })
 
-      const record = (delivery: DueDelivery, at: Instant, answer: EndpointResponse) =>
-        Effect.flatMap(Clock.currentTimeMillis, (endedAt) => {
-          const { excerpt, status } = answer
-          const attempt = { delivery, at, durationMs: endedAt - at, status, excerpt }
-          const verdict = isSuccess(answer) ? isDelivered : status === GONE ? isGone : postponed(delivery, endedAt, answer)
-          return Effect.flatMap(verdict, (verdict) => Effect.as(outbox.recordAttempt(attempt, verdict), { answer, verdict }))
-        })
+    const postponed = (delivery: DueDelivery, at: Instant, { retryAfter }: EndpointResponse) =>
+      Effect.map(Random.next, (random) =>
+        followUp(nextAttempt(webhookScheduleMs, { at, attempts: delivery.attempts + 1, retryAfter, random }))
+      )
 
-      const postponed = (delivery: DueDelivery, at: Instant, { retryAfter }: EndpointResponse) =>
-        Effect.map(Random.next, (random) =>
-          followUp(nextAttempt(webhookScheduleMs, { at, attempts: delivery.attempts + 1, retryAfter, random }))
+    const sent = (delivery: DueDelivery) =>
+      Effect.flatMap(Clock.currentTimeMillis, (at) =>
+        // The endpoint's answer is recorded, also when the process stops at that moment.
+        Effect.uninterruptibleMask((restore) =>
+          Effect.flatMap(restore(sender.post(signed(delivery, at))), (answer) => record(delivery, at, answer))
         )
+      )
 
-      const sent = (delivery: DueDelivery) =>
-        Effect.flatMap(Clock.currentTimeMillis, (at) =>
-          // The endpoint's answer is recorded, also when the process stops at that moment.
-          Effect.uninterruptibleMask((restore) =>
-            Effect.flatMap(restore(sender.post(signed(delivery, at))), (answer) => record(delivery, at, answer))
-          )
-        )
+    const attempt = (delivery: DueDelivery): Effect.Effect<void> =>
+      inItsSpan(delivery)(Effect.flatMap(sent(delivery), (end) => report(delivery, end)))
 
-      const attempt = (delivery: DueDelivery): Effect.Effect<void> =>
-        inItsSpan(delivery)(Effect.flatMap(sent(delivery), (end) => report(delivery, end)))
-
-      return yield* makeWorker({ name: "WebhookDispatcher", slots: SLOTS, idleMs: IDLE_MS, claim, work: attempt })
-    })
-  )
+    return yield* makeWorker({ name: "WebhookDispatcher", slots: SLOTS, idleMs: IDLE_MS, claim, work: attempt })
+  })
 }
 
 interface Ended {

@@ -1,8 +1,8 @@
-import { Clock, Context, Effect, Layer, Option, Redacted } from "effect"
+import { Clock, Context, Effect, Option, Redacted } from "effect"
 import type { Delivery, DeliveryStatus } from "../../domain/Delivery.ts"
 import { type EventType, encodeEvent } from "../../domain/Event.ts"
 import type { RateLimited } from "../../domain/errors/Retriable.ts"
-import { NotFound, ValidationFailed } from "../../domain/errors/Terminal.ts"
+import { invalid, NotFound, type ValidationFailed } from "../../domain/errors/Terminal.ts"
 import { isReference } from "../../domain/Ids.ts"
 import { type Instant, iso } from "../../domain/Instant.ts"
 import { SECRET_BYTES, webhookSecretFrom } from "../../domain/StandardWebhook.ts"
@@ -14,7 +14,9 @@ import {
   ROTATION_MS,
   type WebhookEndpoint
 } from "../../domain/WebhookEndpoint.ts"
-import type { TenantChange } from "../ports/AuditLog.ts"
+import { layerOf } from "../../runtime/ServiceLayer.ts"
+import { type TenantChange, tenantChange } from "../ports/AuditLog.ts"
+import type { PageAfter } from "../ports/Page.ts"
 import { Policy } from "../ports/Policy.ts"
 import { RandomSource } from "../ports/RandomSource.ts"
 import { type DeliveryCursor, type EventFilter, type EventPage, WebhookDeliveries } from "../ports/WebhookDeliveries.ts"
@@ -77,73 +79,72 @@ export class Webhooks extends Context.Service<
     readonly events: (
       caller: Caller,
       filter: EventFilter,
-      page: { readonly limit: number; readonly after: DeliveryCursor | null }
+      page: PageAfter<DeliveryCursor>
     ) => Effect.Effect<EventPage, RateLimited>
     readonly recover: (caller: Caller, command: RecoverCommand) => Effect.Effect<Recovered, NotFound | ValidationFailed>
   }
 >()("gateway/services/Webhooks") {
-  static readonly layer = Layer.effect(
-    Webhooks,
-    Effect.gen(function* () {
-      const endpoints = yield* WebhookEndpoints
-      const outgoing = yield* WebhookDeliveries
-      const dispatcher = yield* WebhookDispatcher
-      const randomSource = yield* RandomSource
-      const { webhookAllowLoopback } = yield* Policy
+  static readonly layer = layerOf(Webhooks)(function* () {
+    const endpoints = yield* WebhookEndpoints
+    const outgoing = yield* WebhookDeliveries
+    const dispatcher = yield* WebhookDispatcher
+    const randomSource = yield* RandomSource
+    const { webhookAllowLoopback } = yield* Policy
 
-      const recovery = yield* makeRecovery(dispatcher.nudge)
-      const newSecret = Effect.map(randomSource.secret(SECRET_BYTES), (bytes) => Redacted.make(webhookSecretFrom(bytes)))
+    const recovery = yield* makeRecovery(dispatcher.nudge)
+    const newSecret = Effect.map(randomSource.secret(SECRET_BYTES), (bytes) => Redacted.make(webhookSecretFrom(bytes)))
 
-      const endpoint = Effect.fn("Webhooks.endpoint")(function* ({ appId, mode }: Caller, name: EndpointName) {
-        return yield* present(yield* endpoints.find({ appId, mode, name }))
-      })
+    const endpoint = Effect.fn("Webhooks.endpoint")(function* ({ appId, mode }: Caller, name: EndpointName) {
+      return yield* present(yield* endpoints.find({ appId, mode, name }))
+    })
 
-      const all = Effect.fn("Webhooks.endpoints")(function* ({ appId, mode }: Caller) {
-        return yield* endpoints.list(appId, mode)
-      })
+    /** Nothing can be sent to an endpoint that is absent or disabled. */
+    const reachable = Effect.fnUntraced(function* ({ appId, mode }: Caller, name: EndpointName) {
+      const standing = yield* present(yield* endpoints.find({ appId, mode, name }))
+      if (!standing.enabled) return yield* invalid("", DISABLED)
+    })
 
-      const setEndpoint = Effect.fn("Webhooks.setEndpoint")(function* (
-        caller: Caller,
-        name: EndpointName,
-        command: EndpointCommand
-      ) {
+    const events = ({ appId, mode }: Caller, ...[filter, page]: [EventFilter, Parameters<typeof outgoing.events>[2]]) =>
+      outgoing.events({ appId, mode }, filter, page)
+
+    return {
+      endpoint,
+      events,
+
+      endpoints: Effect.fn("Webhooks.endpoints")(({ appId, mode }) => endpoints.list(appId, mode)),
+
+      setEndpoint: Effect.fn("Webhooks.setEndpoint")(function* (caller, name, command) {
         const { appId, mode } = caller
         const problem = endpointUrlProblem(command.url, webhookAllowLoopback)
-        if (problem !== undefined) return yield* new ValidationFailed({ issues: [{ path: "url", message: problem }] })
+        if (problem !== undefined) return yield* invalid("url", problem)
         const at = yield* Clock.currentTimeMillis
         const secret = yield* newSecret
         const details = { url: command.url, events: command.events.join(","), enabled: String(command.enabled) }
-        const change = entry(caller, at, "webhook endpoint", { ...named(name), ...details })
+        const change = tenantChange(caller, at, "webhook endpoint", { ...named(name), ...details })
         const put = yield* endpoints.put({ appId, mode, name, ...command, secret, rotatesUntil: null, at, change })
-        if (Option.isNone(put)) return yield* new ValidationFailed({ issues: [{ path: "name", message: TOO_MANY }] })
+        if (Option.isNone(put)) return yield* invalid("name", TOO_MANY)
         yield* dispatcher.nudge
         return { endpoint: put.value.endpoint, secret: put.value.created ? secret : null }
-      })
+      }),
 
-      const removeEndpoint = Effect.fn("Webhooks.removeEndpoint")(function* (caller: Caller, name: EndpointName) {
+      removeEndpoint: Effect.fn("Webhooks.removeEndpoint")(function* (caller, name) {
         const { appId, mode } = caller
-        const change = entry(caller, yield* Clock.currentTimeMillis, "webhook endpoint remove", named(name))
+        const change = tenantChange(caller, yield* Clock.currentTimeMillis, "webhook endpoint remove", named(name))
         return yield* present(yield* endpoints.remove({ appId, mode, name }, change))
-      })
+      }),
 
-      const rotateSecret = Effect.fn("Webhooks.rotateSecret")(function* (caller: Caller, name: EndpointName) {
+      rotateSecret: Effect.fn("Webhooks.rotateSecret")(function* (caller, name) {
         const { appId, mode } = caller
         const at = yield* Clock.currentTimeMillis
         const secret = yield* newSecret
         const previousUntil = at + ROTATION_MS
-        const change = entry(caller, at, "webhook rotate-secret", named(name))
+        const change = tenantChange(caller, at, "webhook rotate-secret", named(name))
         const rotated = yield* endpoints.rotate({ appId, mode, name, secret, until: previousUntil, at, change })
         if (!rotated) return yield* new NotFound()
         return { secret, previousUntil }
-      })
+      }),
 
-      /** Nothing can be sent to an endpoint that is absent or disabled. */
-      const reachable = Effect.fnUntraced(function* ({ appId, mode }: Caller, name: EndpointName) {
-        const standing = yield* present(yield* endpoints.find({ appId, mode, name }))
-        if (!standing.enabled) return yield* new ValidationFailed({ issues: [{ path: "", message: DISABLED }] })
-      })
-
-      const test = Effect.fn("Webhooks.test")(function* (caller: Caller, name: EndpointName) {
+      test: Effect.fn("Webhooks.test")(function* (caller, name) {
         yield* reachable(caller, name)
         const { appId, mode } = caller
         const id = yield* randomSource.reference
@@ -153,37 +154,31 @@ export class Webhooks extends Context.Service<
         const delivery = yield* outgoing.deliver(event, name)
         yield* dispatcher.nudge
         return yield* present(yield* outgoing.find(appId, mode, delivery))
-      })
+      }),
 
-      const deliveries = Effect.fn("Webhooks.deliveries")(function* ({ appId, mode }: Caller, query: DeliveriesQuery) {
-        return yield* outgoing.list({ appId, mode, ...query })
-      })
+      deliveries: Effect.fn("Webhooks.deliveries")(({ appId, mode }, query) => outgoing.list({ appId, mode, ...query })),
 
-      const redeliver = Effect.fn("Webhooks.redeliver")(function* (caller: Caller, id: string) {
+      redeliver: Effect.fn("Webhooks.redeliver")(function* (caller, id) {
         const { appId, mode } = caller
         if (!isReference(id)) return yield* new NotFound()
         const { endpoint } = yield* present(yield* outgoing.find(appId, mode, id))
         yield* reachable(caller, endpoint)
         const at = yield* Clock.currentTimeMillis
-        const change = entry(caller, at, "webhook redeliver", { delivery: id })
+        const change = tenantChange(caller, at, "webhook redeliver", { delivery: id })
         if (!(yield* outgoing.redeliver({ appId, mode, endpoint, id, at, change }))) return yield* new NotFound()
         yield* dispatcher.nudge
         return yield* present(yield* outgoing.find(appId, mode, id))
-      })
+      }),
 
-      const events = ({ appId, mode }: Caller, ...[filter, page]: [EventFilter, Parameters<typeof outgoing.events>[2]]) =>
-        outgoing.events({ appId, mode }, filter, page)
-
-      const recover = Effect.fn("Webhooks.recover")(function* (caller: Caller, command: RecoverCommand) {
+      recover: Effect.fn("Webhooks.recover")(function* (caller, command) {
         const { endpoint, since, types, until } = command
         const { appId, mode } = caller
         const now = yield* Clock.currentTimeMillis
         const problem = since > now ? FUTURE : since < now - EVENTS_KEPT_MS ? TOO_OLD : undefined
-        if (problem !== undefined) return yield* new ValidationFailed({ issues: [{ path: "since", message: problem }] })
-        if (until !== null && until <= since)
-          return yield* new ValidationFailed({ issues: [{ path: "until", message: NOT_LATER }] })
+        if (problem !== undefined) return yield* invalid("since", problem)
+        if (until !== null && until <= since) return yield* invalid("until", NOT_LATER)
         yield* reachable(caller, endpoint)
-        const change = entry(caller, now, "webhook recover", {
+        const change = tenantChange(caller, now, "webhook recover", {
           ...named(endpoint),
           since: iso(since),
           ...(until === null ? {} : { until: iso(until) }),
@@ -192,21 +187,8 @@ export class Webhooks extends Context.Service<
         const only = { ...(until === null ? {} : { before: until }), ...(types === null ? {} : { types }) }
         return yield* recovery({ appId, mode, endpoint, since, until: now, change, ...only })
       })
-
-      return Webhooks.of({
-        endpoint,
-        endpoints: all,
-        setEndpoint,
-        removeEndpoint,
-        rotateSecret,
-        test,
-        deliveries,
-        events,
-        redeliver,
-        recover
-      })
-    })
-  )
+    }
+  })
 }
 
 /** As the stream of changes names an endpoint: the one that every release knows needs no name. */
@@ -220,12 +202,3 @@ const TOO_OLD = "must be a moment at most 30 days ago"
 
 const present = <A>(found: Option.Option<A>): Effect.Effect<A, NotFound> =>
   Option.match(found, { onNone: () => new NotFound(), onSome: (value) => Effect.succeed(value) })
-
-const entry = ({ appId, keyId, mode }: Caller, at: Instant, action: string, details: TenantChange["details"]): TenantChange => ({
-  at,
-  actor: `${appId}/${keyId}`,
-  action,
-  subject: appId,
-  details,
-  tenant: { appId, mode }
-})

@@ -11,7 +11,6 @@ export interface SeenServer {
 /** The progress that a standby reports. */
 export type Remembered = Pick<ServerFacts, "cluster" | "startedAt" | "timeline">
 
-/** The facts from earlier looks. */
 export interface Known {
   /** Of the database that was worked with; null at the start. */
   readonly cluster: string | null

@@ -51,10 +51,7 @@ export interface Connections {
  * had; when another server is the primary, the connections to the one before are cut. A new connection is asked what it reached before it
  * is used: behind one address there may be another server than a moment ago.
  */
-export const makePrimaryPool = Effect.fnUntraced(function* (
-  config: PgPool.Config,
-  servers: ReadonlyArray<DatabaseServer>
-): Effect.fn.Return<Connections, never, Scope.Scope> {
+export const makePrimaryPool = Effect.fnUntraced(function* (config: PgPool.Config, servers: ReadonlyArray<DatabaseServer>) {
   const scope = yield* Effect.scope
   const clock = yield* Clock.Clock
   const probes = yield* makeServerProbes(config, servers)
@@ -229,7 +226,6 @@ export const DatabaseNames = Context.Reference<(host: string) => Promise<Readonl
   { defaultValue: () => async (host) => (await lookup(host, { all: true, order: "verbatim" })).map(({ address }) => address) }
 )
 
-/** The result of a look at one address. */
 interface Probe extends SeenServer {
   readonly listener: Listener
 }
