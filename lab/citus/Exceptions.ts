@@ -134,7 +134,7 @@ const onOneServer: ReadonlyArray<Exception> = [
       ") SELECT (SELECT count(*) FROM deliveries",
       "SELECT min(app_id) AS name FROM ((SELECT app_id FROM journal",
       'AS name, app_id AS "appId", reference FROM (SELECT * FROM provider_references',
-      'SELECT DISTINCT app_id AS "appId", reference FROM (SELECT app_id, reference FROM journal WHERE at >=',
+      ") AS w(app_id, reference) WHERE app_id IS NOT NULL AND reference IS NOT NULL ORDER BY 1, 2",
       "INSERT INTO position_folds AS f"
     ]
   ),

@@ -88,8 +88,8 @@ const refusedFor = Effect.fnUntraced(function* (differences: ReadonlyArray<Ledge
 /** PostgreSQL's first words of a damaged file, and how many rules that leaves unanswered. */
 const damage = (subject: string, unread: ReadonlyArray<LedgerDifference>): string => {
   const rules = new Set(unread.map(({ rule }) => rule)).size
-  const places = new Set(unread.map(({ found }) => found)).size - 1
-  const more = places === 0 ? "" : ` (and in ${places} more places)`
+  const places = new Set(unread.map(({ found }) => found)).size
+  const more = places === 1 ? "" : ` (the first of ${places} places)`
   return `${subject} cannot be read: ${unread[0]?.found}${more}; ${rules} rules do not know all of it: see docs/runbooks/database-down.md`
 }
 

@@ -7,7 +7,7 @@ import {
   askedBySmall,
   askedOfChanges,
   type Changes,
-  changedIn,
+  changesRead,
   isAskedOfChanges,
   isAskedOnce,
   valuesOf
@@ -35,7 +35,7 @@ interface Parts {
 
 /** Verifies what changed since a moment: the positions by the sums that are kept, every record that was written by the rules, and what is asked of all. */
 export const changedVerification = (sql: SqlClient.SqlClient, { folds, isDistributed, rules, steps }: Parts) => {
-  const { breaches, orUnread, partOrUnread } = steps
+  const { breaches, orUnread } = steps
   const ofChanges = rules.filter(isAskedOfChanges)
   const once = rules.filter(isAskedOnce)
   const rest = rules.filter((one) => !isAskedOfChanges(one) && !isAskedOnce(one))
@@ -78,8 +78,7 @@ export const changedVerification = (sql: SqlClient.SqlClient, { folds, isDistrib
   })
 
   const checkStretch = Effect.fnUntraced(function* (from: Instant, to: Instant | null) {
-    const { answer, unread } = yield* steps.changes(partOrUnread(namesOf(ofChanges), changedIn(sql, from, to)))
-    const all = answer ?? []
+    const { all, unread } = yield* changesRead(sql, steps, namesOf(ofChanges), { from, to })
     const size = yield* ChangesSize
     let found = unread
     for (let at = 0; at < all.length || at === 0; at += size) {

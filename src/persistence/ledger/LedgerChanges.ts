@@ -1,10 +1,13 @@
 import { Effect, Schema } from "effect"
 import type { SqlClient } from "effect/sql"
 import { type Instant, iso } from "../../domain/Instant.ts"
+import { json } from "../../domain/Json.ts"
+import type { LedgerDifference } from "../../services/ports/LedgerVerification.ts"
 import { ofNamedEndpoints } from "../connection/EndpointTables.ts"
 import { rowsOf } from "../connection/Rows.ts"
 import { breachesStatement, type LedgerRule } from "./LedgerRule.ts"
 import { type Forms, formsOfLinked, formsOfPairs, lookedUp, narrowing, recordsOf } from "./LedgerSlices.ts"
+import { joined, type VerificationSteps } from "./VerificationSteps.ts"
 
 // The changes of a stretch of time, and how every rule is asked of them alone. All is looked up by the stretch or by what the changed rows lead
 // to, so that it takes as long as there are changes.
@@ -258,28 +261,46 @@ export const valuesOf = ({ appIds, from, references, to }: Changes, statement: s
 
 const pairs = rowsOf(Schema.Struct({ appId: Schema.String, reference: Schema.String }))
 
-/** The name of every record, adjustment or event that was written in the stretch, and at its open end of what is open. */
-export const changedIn = (sql: SqlClient.SqlClient, from: Instant | null, to: Instant | null) => {
-  const written = [
-    `SELECT app_id, reference FROM journal WHERE ${between("at")}`,
-    `SELECT app_id, reference FROM transactions WHERE ${between("created_at")}`,
-    `SELECT app_id, reference FROM events WHERE ${between("created_at")}`,
-    `SELECT app_id, reference FROM float_adjustments WHERE ${between("at")}`,
-    `SELECT app_id, reference FROM idempotency_keys WHERE ${between("created_at")}`,
-    `SELECT app_id, reference FROM provider_references WHERE ${between("written_at")}`,
-    `SELECT d->>'app_id', d->>'reference' FROM (SELECT audit_details(details) AS d FROM audit_log WHERE ${between("at")}) a`,
-    `SELECT t.app_id, t.reference FROM (SELECT audit_details(details)->>'resolved' AS reference FROM audit_log WHERE ${between("at")}) a
-      CROSS JOIN LATERAL (SELECT * FROM transactions l WHERE l.reference = a.reference OFFSET 0) t`,
-    ...(to === null ? ["SELECT app_id, reference FROM open_work"] : [])
-  ]
-  return Effect.map(
-    pairs(
-      sql.unsafe(
-        `SELECT DISTINCT app_id AS "appId", reference FROM (${written.join(" UNION ALL ")}) AS w(app_id, reference)
-          WHERE app_id IS NOT NULL AND reference IS NOT NULL ORDER BY 1, 2`,
-        [endOf(from, "-infinity"), endOf(to, "infinity")]
-      )
-    ),
-    (rows) => rows
-  )
+/** A query for each table that names records, adjustments or events: those that were written in the stretch, and at its open end what is open. */
+const written = (to: Instant | null): ReadonlyArray<string> => [
+  `SELECT app_id, reference FROM journal WHERE ${between("at")}`,
+  `SELECT app_id, reference FROM transactions WHERE ${between("created_at")}`,
+  `SELECT app_id, reference FROM events WHERE ${between("created_at")}`,
+  `SELECT app_id, reference FROM float_adjustments WHERE ${between("at")}`,
+  `SELECT app_id, reference FROM idempotency_keys WHERE ${between("created_at")}`,
+  `SELECT app_id, reference FROM provider_references WHERE ${between("written_at")}`,
+  `SELECT d->>'app_id', d->>'reference' FROM (SELECT audit_details(details) AS d FROM audit_log WHERE ${between("at")}) a`,
+  `SELECT t.app_id, t.reference FROM (SELECT audit_details(details)->>'resolved' AS reference FROM audit_log WHERE ${between("at")}) a
+    CROSS JOIN LATERAL (SELECT * FROM transactions l WHERE l.reference = a.reference OFFSET 0) t`,
+  ...(to === null ? ["SELECT app_id, reference FROM open_work"] : [])
+]
+
+/** The name of every record, adjustment or event that one of these tables says was written in the stretch. */
+export const changedIn = (
+  sql: SqlClient.SqlClient,
+  from: Instant | null,
+  to: Instant | null,
+  tables: ReadonlyArray<string> = written(to)
+) => {
+  const statement = `SELECT DISTINCT app_id AS "appId", reference FROM (${tables.join(" UNION ALL ")}) AS w(app_id, reference)
+    WHERE app_id IS NOT NULL AND reference IS NOT NULL ORDER BY 1, 2`
+  return pairs(sql.unsafe(statement, statement.includes("$1") ? [endOf(from, "-infinity"), endOf(to, "infinity")] : []))
 }
+
+/** The same, as far as the tables can be read. */
+export const changesRead = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  { changes, partOrUnread, together }: VerificationSteps,
+  rules: ReadonlyArray<string>,
+  { from, to }: Pick<Changes, "from" | "to">
+) {
+  const asked = Effect.flatMap(together(written(to)), (parts) =>
+    Effect.forEach(parts, (tables) => partOrUnread(rules, changedIn(sql, from, to, tables)))
+  )
+  const parts = yield* changes(asked)
+  const all = new Map(parts.flatMap(({ answer }) => answer ?? []).map((one) => [json([one.appId, one.reference]), one]))
+  return {
+    all: [...all.values()],
+    unread: parts.reduce<ReadonlyArray<LedgerDifference>>((found, { unread }) => joined(found, unread), [])
+  }
+})

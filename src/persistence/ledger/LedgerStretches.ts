@@ -3,7 +3,7 @@ import type { SqlClient } from "effect/sql"
 import { iso } from "../../domain/Instant.ts"
 import type { LedgerDifference } from "../../services/ports/LedgerVerification.ts"
 import { Moment, rowsOf } from "../connection/Rows.ts"
-import { askedAgain, askedOfStretch, type Changes, changedIn, countedInStretch, linesIn, valuesOf } from "./LedgerChanges.ts"
+import { askedAgain, askedOfStretch, type Changes, changesRead, countedInStretch, linesIn, valuesOf } from "./LedgerChanges.ts"
 import type { LedgerRule } from "./LedgerRule.ts"
 import { SETTLED_AFTER_MS } from "./PositionFolds.ts"
 import { joined, MAX_DIFFERENCES, type VerificationSteps } from "./VerificationSteps.ts"
@@ -35,11 +35,8 @@ interface StretchChecked {
  * Rules that no reference finds, asked of one stretch of time after another, from the first to that which has no end. Each question is about a bounded number of
  * records, in a snapshot of its own, so that none takes longer the more there is.
  */
-export const ledgerStretches = (
-  sql: SqlClient.SqlClient,
-  { breaches, changes, partOrUnread }: VerificationSteps,
-  rules: ReadonlyArray<LedgerRule>
-) => {
+export const ledgerStretches = (sql: SqlClient.SqlClient, steps: VerificationSteps, rules: ReadonlyArray<LedgerRule>) => {
+  const { breaches, changes, partOrUnread } = steps
   const statements = rules.map((one) => ({
     one,
     first: askedOfStretch(one, MAX_DIFFERENCES),
@@ -79,8 +76,7 @@ export const ledgerStretches = (
   const check = Effect.fnUntraced(function* (stretch: Stretch) {
     const { length, lines, to } = yield* changes(endOf(stretch))
     const { from } = stretch
-    const { answer, unread } = yield* changes(partOrUnread(names, changedIn(sql, from, to)))
-    const all = answer ?? []
+    const { all, unread } = yield* changesRead(sql, steps, names, { from, to })
     const size = yield* StretchSize
     let differences = unread
     for (let at = 0; at < all.length || at === 0; at += size) {
