@@ -1,6 +1,5 @@
 import { Cause, Clock, Effect, Exit, Layer, Metric, Option } from "effect"
 import { callTimesText } from "../domain/CallTimes.ts"
-import type { ProviderError } from "../domain/errors/Retriable.ts"
 import type { Mode } from "../domain/Ids.ts"
 import { withOwnCalls } from "../runtime/CallTrail.ts"
 import { wasTurnedAway } from "../runtime/CallTurn.ts"
@@ -8,7 +7,7 @@ import { labelledMetric } from "../runtime/LabelledMetric.ts"
 import { annotateTraced, inSpan } from "../runtime/Tracing.ts"
 import { Policy } from "../services/ports/Policy.ts"
 import type { Provider } from "../services/ports/Provider.ts"
-import type { ReferenceData } from "../services/ports/ProviderReads.ts"
+import { readsThrough } from "../services/ports/ProviderReads.ts"
 import { decorateProviders, ProviderRegistry, registeredAccounts } from "../services/ports/ProviderRegistry.ts"
 import { annotations } from "./Attributes.ts"
 
@@ -176,20 +175,9 @@ const observeCalls =
           ...(sendCode && { sendCode: (source) => read("send_code", sendCode(source)) })
         }
       }),
-      ...(reference && { reference: countedReads(reference, read) })
+      ...(reference && { reference: readsThrough(reference, read) })
     }
   }
-
-const countedReads = (
-  { balances, banks, branches, countries, resolve }: ReferenceData,
-  read: <A>(call: string, ask: Effect.Effect<A, ProviderError>) => Effect.Effect<A, ProviderError>
-): ReferenceData => ({
-  ...(banks && { banks: (country) => read("banks", banks(country)) }),
-  ...(branches && { branches: (country, bankCode) => read("branches", branches(country, bankCode)) }),
-  ...(resolve && { resolve: (account) => read("resolve", resolve(account)) }),
-  ...(countries && { countries: read("countries", countries) }),
-  ...(balances && { balances: read("balances", balances) })
-})
 
 const factEnd = ({ _tag, note = "" }: { readonly _tag: string; readonly note?: string }): End => ({ outcome: _tag, note })
 

@@ -43,3 +43,15 @@ export interface ReferenceData {
   /** Wallets of the currencies that the gateway knows. */
   readonly balances?: Effect.Effect<ReadonlyArray<Balance>, ProviderError>
 }
+
+/** The same reads, each by way of `through`, which is given its name. */
+export const readsThrough = (
+  { balances, banks, branches, countries, resolve }: ReferenceData,
+  through: <A>(read: keyof ReferenceData, ask: Effect.Effect<A, ProviderError>) => Effect.Effect<A, ProviderError>
+): ReferenceData => ({
+  ...(banks && { banks: (country) => through("banks", banks(country)) }),
+  ...(branches && { branches: (country, bankCode) => through("branches", branches(country, bankCode)) }),
+  ...(resolve && { resolve: (account) => through("resolve", resolve(account)) }),
+  ...(countries && { countries: through("countries", countries) }),
+  ...(balances && { balances: through("balances", balances) })
+})

@@ -4,7 +4,7 @@ import type { Fact } from "../../domain/Fact.ts"
 import { passOver } from "../../runtime/RouteTrail.ts"
 import { layerOf } from "../../runtime/ServiceLayer.ts"
 import type { Provider } from "../ports/Provider.ts"
-import type { ReferenceData } from "../ports/ProviderReads.ts"
+import { readsThrough } from "../ports/ProviderReads.ts"
 import { decorateProviders, ProviderRegistry } from "../ports/ProviderRegistry.ts"
 import type { CallVerdict, Operation } from "./CircuitStates.ts"
 import { Circuits } from "./Circuits.ts"
@@ -60,20 +60,11 @@ const guard =
           execute: guardMove("exchange", exchange.execute)
         }
       }),
-      ...(reference && { reference: guardedReads(reference, read) })
+      ...(reference && {
+        reference: readsThrough(reference, (name, ask) => read(name === "resolve" ? "resolve" : "reads", ask))
+      })
     }
   }
-
-const guardedReads = (
-  { balances, banks, branches, countries, resolve }: ReferenceData,
-  read: <A>(operation: Operation, call: Effect.Effect<A, ProviderError>) => Effect.Effect<A, ProviderError>
-): ReferenceData => ({
-  ...(banks && { banks: (country) => read("reads", banks(country)) }),
-  ...(branches && { branches: (country, bankCode) => read("reads", branches(country, bankCode)) }),
-  ...(resolve && { resolve: (account) => read("resolve", resolve(account)) }),
-  ...(countries && { countries: read("reads", countries) }),
-  ...(balances && { balances: read("reads", balances) })
-})
 
 const unreadable = Effect.suspend(() => Effect.fail(new ProviderError({})))
 
