@@ -207,7 +207,7 @@ describe("the alarms for operators", () => {
     })
   )
 
-  it.effect("include a currency without an account", () =>
+  it.effect("include a country without an account", () =>
     Effect.gen(function* () {
       const server = yield* wire({})
       const { fetchStatus } = payoutsOf(yield* open(server.baseUrl))
