@@ -8,6 +8,7 @@ import { consoleScript } from "./ConsoleScript.ts"
 import { framed, type NavigationLink, plainDocument } from "./Document.ts"
 import { field, hidden } from "./Elements.ts"
 import { type Gate, isOwnForm, type Refused, readForm, strictHeaders, unstorable } from "./Gate.ts"
+import { amountFilters } from "./ListFilters.ts"
 import { type Answer, type CsvFile, page, ROUTE_PARAMETER, type Route } from "./Route.ts"
 import { isWholeNumber } from "./SearchTerms.ts"
 import { consoleStyle } from "./Stylesheet.ts"
@@ -141,9 +142,12 @@ const csvFile = ({ name, text }: CsvFile): Response =>
     headers: { "content-disposition": `attachment; filename="${name}"` }
   })
 
-/** To the page that was asked for; a whole number stands in no further address. */
-const wayBack = ({ pathname, search, searchParams }: URL): string =>
-  isWholeNumber(searchParams.get("q") ?? "") ? pathname : `${pathname}${search}`
+/** To the page that was asked for; a whole number stands in no further address, unless it is an amount. */
+const wayBack = ({ pathname, search, searchParams }: URL): string => {
+  const asked = [...searchParams].filter(([name]) => !amountNames.includes(name))
+  return asked.flat().some(isWholeNumber) ? pathname : `${pathname}${search}`
+}
+const amountNames = Object.values(amountFilters).map(({ name }) => name)
 
 /** A way inside the console; the first page for anything else, so that no link leads away through it. */
 const localPath = (wished: string | null): string => (wished !== null && /^\/(?![/\\])[\x21-\x7e]*$/.test(wished) ? wished : "/")
