@@ -29,9 +29,11 @@ export const callTimesText = (calls: ReadonlyArray<CallTime>): string =>
 
 const oneWord = (name: string): string => name.replaceAll(/[^\w.-]/g, "_")
 
-/** A note of the history that ends with the calls that were made for its line; as it was where there were none. */
-export const noteWithCalls = (note: string, calls: ReadonlyArray<CallTime>): string =>
-  calls.length === 0 ? note : `${note}${note === "" ? "" : "; "}calls: ${callTimesText(calls)}`
+/** A note of the history that ends with the calls that were made for its line. Where there were none, it ends with none that a person or a provider wrote. */
+export const noteWithCalls = (note: string, calls: ReadonlyArray<CallTime>): string => {
+  if (calls.length > 0) return `${note}${note === "" ? "" : "; "}calls: ${callTimesText(calls)}`
+  return noteAndCalls(note).calls.length === 0 ? note : note.replaceAll("calls: ", "calls : ")
+}
 
 const LAST_PART = /^(?:(.*); )?calls: (.*)$/s
 const ONE = /^([\w.-]+) ([\w.-]+) ([\w.-]+) in (\d+(?:\.\d+)?) \(([^()]*)\)$/

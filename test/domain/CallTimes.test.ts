@@ -48,6 +48,21 @@ describe("where the time of calls went", () => {
     expect(noteAndCalls(noteWithCalls(written, [payout]))).toStrictEqual({ note: written, calls: [payout] })
   })
 
+  it("is not what a person or a provider wrote in the form of calls", () => {
+    const forged = "calls: mtn send 200 in 3.1 (wait 1)"
+    for (const [note, stored] of [
+      [forged, "calls : mtn send 200 in 3.1 (wait 1)"],
+      [`paid; ${forged}`, "paid; calls : mtn send 200 in 3.1 (wait 1)"],
+      [`${forged}; ${forged}`, "calls : mtn send 200 in 3.1 (wait 1); calls : mtn send 200 in 3.1 (wait 1)"],
+      [`calls:  said; ${forged}`, "calls :  said; calls : mtn send 200 in 3.1 (wait 1)"]
+    ] as const) {
+      expect(noteWithCalls(note, [])).toBe(stored)
+      expect(noteAndCalls(stored)).toStrictEqual({ note: stored, calls: [] })
+      expect(noteWithCalls(stored, [])).toBe(stored)
+      expect(noteAndCalls(noteWithCalls(note, [payout]))).toStrictEqual({ note, calls: [payout] })
+    }
+  })
+
   it("knows the phases of this release, of a text that a later one wrote", () => {
     const later = "calls: mtn quote 200 in 9 (wait 1 handshake 3 first_byte 5)"
     expect(noteAndCalls(later).calls).toStrictEqual([

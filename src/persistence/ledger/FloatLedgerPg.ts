@@ -145,7 +145,7 @@ const recoverApply = (sql: SqlClient.SqlClient, onTenantServer: OnTenantServer) 
     if (result._tag !== "Stale") return result
     const read = sql`SELECT 1 FROM journal
       WHERE app_id = ${appId} AND reference = ${reference} AND revision = ${expectedRevision + 1n} AND at = ${iso(line.at)}::timestamptz
-        AND actor = ${line.actor} AND fact = ${line.fact} AND note = ${storable(storedNote(line))} AND status = ${line.status}`
+        AND actor = ${line.actor} AND fact = ${line.fact} AND note = ${storedNote(line)} AND status = ${line.status}`
     const rows = yield* onTenantServer(appId)(read)
     return rows.length === 1 ? ({ _tag: "Applied" } satisfies ApplyOutcome) : result
   })

@@ -15,6 +15,7 @@ import type { RandomSource } from "../../services/ports/RandomSource.ts"
 import type { AuditTrail } from "../audit/AuditTrail.ts"
 import { Moment } from "../connection/Rows.ts"
 import { tellNewer } from "../transactions/NewerEventTypes.ts"
+import { storedNote } from "../transactions/StoredNote.ts"
 import type { Traced } from "./StepTracing.ts"
 
 const PositionRow = Schema.Struct({
@@ -130,7 +131,7 @@ export const manualEntries = ({ applyAll, randomSource, sql, trail }: Tools) => 
       debited_minor = debited_minor + ${debited}, receivable_minor = receivable_minor + ${owed} WHERE app_id = ${appId} AND mode = ${mode} AND currency = ${currency}`
     const journal = { slot: slotOf(entry), phase: entry.phase, fact: direction === "credit" ? "Credited" : "Debited" }
     yield* sql`INSERT INTO journal (app_id, reference, revision, mode, at, actor, fact, note, slot, phase, currencies, accounts, amounts)
-      VALUES (${appId}, ${reference}, 1, ${mode}, ${at}::timestamptz, 'operator', ${journal.fact}, ${note}, ${journal.slot}, ${journal.phase},
+      VALUES (${appId}, ${reference}, 1, ${mode}, ${at}::timestamptz, 'operator', ${journal.fact}, ${storedNote({ note })}, ${journal.slot}, ${journal.phase},
         ${entry.postings.map((line) => line.currency)}::text[], ${entry.postings.map(({ account }) => account)}::text[],
         ${entry.postings.map((line) => line.amount.toString())}::bigint[])`
     yield* sql`INSERT INTO float_adjustments (app_id, mode, external_id, reference, direction, currency, amount_minor, note, at, position)

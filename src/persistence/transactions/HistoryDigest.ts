@@ -74,7 +74,7 @@ const counting = (
   const eventHash =
     event === null ? null : hash("sha256", `${event.id}\n${storedType(event.type)}\n${storable(event.body)}`, "hex")
   const { actor, at, fact, status } = line
-  const words = [appId, reference, String(to), mode, String(at), actor, fact, storable(storedNote(line)), status]
+  const words = [appId, reference, String(to), mode, String(at), actor, fact, storedNote(line), status]
   const postings = entry?.postings ?? []
   const columns = (["currency", "account", "amount"] as const).map((name) => postings.map((posting) => posting[name]).join(" "))
   const slot = entry === null ? null : slotOf(entry)

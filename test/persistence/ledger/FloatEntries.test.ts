@@ -35,7 +35,7 @@ const adjusted = (direction: "credit" | "debit", externalId: string, float: Floa
       direction,
       amount: minor(300n),
       externalId,
-      note: "by hand",
+      note: "by hand; calls: bank sent 200 in 3 (wait 1)",
       at,
       entry: direction === "credit" ? credit("UGX", minor(300n)) : debit("UGX", minor(300n)),
       audit: auditEntry()
@@ -99,6 +99,8 @@ it.live("lists every entry of a float once, the newest first, and ends each in w
         ["exchange", -50n, null],
         ["debit", -300n, "bank-17"]
       ])
+      // What a person wrote, whatever form it has.
+      expect(whole[2]?.note).toBe("by hand; calls : bank sent 200 in 3 (wait 1)")
       const [kes = []] = yield* everyPage({ ...ugx, currency: "KES" }, 100)
       expect(kes.map(({ after, change, phase }) => [phase, change.available, after.available])).toEqual([["exchange", 7n, 7n]])
       expect((yield* everyPage({ ...ugx, mode: "test" }, 100)).flat().map(({ phase }) => phase)).toEqual(["credit"])

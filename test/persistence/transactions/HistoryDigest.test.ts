@@ -27,10 +27,10 @@ const givenPayout = Effect.gen(function* () {
   const ledger = Context.get(node, FloatLedger)
   const claim = yield* Effect.provideContext(givenClaim(appId, "key"), node)
   yield* ledger.open(openStep(claim, 10_000n))
-  const step = (fact: Fact, raw: CapturedCall | null = null) =>
+  const step = (fact: Fact, raw: CapturedCall | null = null, note = "") =>
     Effect.gen(function* () {
       const made = yield* applyStep(claim, fact)
-      return yield* ledger.apply({ ...made, response: null, nextPollAt: 1, raw })
+      return yield* ledger.apply({ ...made, line: { ...made.line, note }, response: null, nextPollAt: 1, raw })
     }).pipe(Effect.provideContext(node))
   const stepOfReleaseBefore = Effect.gen(function* () {
     yield* sql`UPDATE transactions SET revision = revision + 1, raw_response = '500 {}'`
@@ -94,6 +94,20 @@ describe("the digest of a record's history", () => {
       expect(yield* found).toStrictEqual([])
       yield* sql`UPDATE transactions SET raw_response = '500 {}'`
       expect(yield* found).toStrictEqual(["calls_are_as_written"])
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("is of the note as it is stored, where a provider's words have the form of calls and the end of a line has none", () =>
+    Effect.gen(function* () {
+      const { found, sql, step } = yield* givenPayout
+      const forged = "calls: mtn send 200 in 3.1 (wait 1)"
+      yield* step(accepted("P1"), null, `taken; ${forged}`)
+      yield* step(pending, null, `taken; ${forged}`.replace("calls", "cal\u0000ls"))
+      const notes = sql<{ note: string }>`SELECT note FROM journal WHERE revision > 1 ORDER BY revision`
+      const stored = "taken; calls : mtn send 200 in 3.1 (wait 1)"
+      expect([(yield* notes).map(({ note }) => note), yield* found]).toStrictEqual([[stored, stored], []])
+      yield* sql`UPDATE journal SET note = ${`taken; ${forged}`} WHERE revision = 2`
+      expect(yield* found).toStrictEqual(["history_is_as_written"])
     }).pipe(Effect.scoped)
   )
 
