@@ -30,6 +30,10 @@ const broken: ReadonlyArray<readonly [RuleName, string]> = [
     "insertsInNoCte",
     "WITH made AS (INSERT INTO open_work (app_id, reference) VALUES ($1, $2) RETURNING app_id) SELECT * FROM made"
   ],
+  [
+    "namesColumnsInsideCtes",
+    "WITH o(tenant, due) AS (SELECT app_id, next_poll_at FROM open_work WHERE app_id = $1) SELECT o.tenant FROM o"
+  ],
   ["setsNoArrayElement", "UPDATE transactions SET reference = ($2::text[])[1] WHERE app_id = $1"],
   ["setsNoArrayElement", "UPDATE transactions SET record = ($2::text[])[1]::json WHERE app_id = $1"],
   [
@@ -58,6 +62,7 @@ const kept: ReadonlyArray<string> = [
   "SELECT reference FROM transactions WHERE (app_id, reference) IN (SELECT app_id, reference FROM open_work WHERE app_id = $1) FOR UPDATE",
   "SELECT * FROM transactions t JOIN (SELECT app_id FROM open_work LIMIT 5) s ON s.app_id = t.app_id WHERE t.app_id = $1 FOR UPDATE OF t",
   "WITH d AS MATERIALIZED (SELECT app_id, reference FROM open_work WHERE app_id = $1 FOR UPDATE) DELETE FROM open_work w USING d WHERE w.app_id = d.app_id",
+  "WITH o AS (SELECT app_id AS tenant FROM open_work WHERE app_id = $1) SELECT o.tenant FROM o",
   "INSERT INTO open_work (reference, app_id) SELECT reference, app_id FROM transactions WHERE app_id = $1",
   "INSERT INTO open_work VALUES ($1, $2)",
   "INSERT INTO open_work (app_id, reference) SELECT n, $1 FROM unnest($2::text[]) AS n",

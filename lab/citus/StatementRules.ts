@@ -42,6 +42,15 @@ const insertsInNoCte: Rule = ({ tree }) =>
     .filter(({ ctequery }) => as("InsertStmt", ctequery) !== undefined)
     .map(({ ctename }) => `INSERT in the CTE ${textOf(ctename)}`)
 
+/** Sent to a worker, a CTE that was put in its reader's place has its own columns' names again. One without a table is computed before. */
+const namesColumnsInsideCtes: Rule = ({ schema, tree }) =>
+  [...within(tree, "CommonTableExpr")]
+    .filter(({ aliascolnames, ctequery }) => {
+      const tables = [...within(ctequery, "RangeVar")].filter(({ relname }) => schema.isDistributed(textOf(relname)))
+      return aliascolnames !== undefined && tables.length > 0
+    })
+    .map(({ ctename }) => `columns named beside the CTE ${textOf(ctename)}`)
+
 /** The server that plans it ends by signal 11, and with it every connection: for SET x = a[1], cast or not, after ON CONFLICT, too. */
 const setsNoArrayElement: Rule = ({ tree }) =>
   valuesSet(tree).flatMap(({ name, value }) => {
@@ -158,6 +167,7 @@ const rules = {
   namesItsTenant,
   locksRowsOfOneTenant,
   insertsInNoCte,
+  namesColumnsInsideCtes,
   setsNoArrayElement,
   setsNoStableFunctionOfAColumn,
   selectsColumnsInSubqueries,

@@ -118,7 +118,7 @@ FROM unnest($2::text[], $3::text[]) AS g(app_id, id) WHERE d.app_id = g.app_id A
  * those that have a name.
  */
 const turn = (of: (text: string) => string) => `${of(`
-  SELECT e.app_id, split_part(e.mode, '/', 1), e.mode, e.enabled, cardinality(leased.ids), sharing.endpoints,
+  SELECT e.app_id, split_part(e.mode, '/', 1) AS mode, e.mode AS queue, e.enabled, cardinality(leased.ids) AS flying, sharing.endpoints AS sharing,
     waiting.id, waiting.created_at, waiting.place, waiting.next_attempt_at
   FROM owed o
   JOIN webhook_endpoints e ON e.app_id = o.app_id AND e.mode = o.mode
@@ -157,7 +157,8 @@ const standingNamed = ofNamedEndpoints(standing).replace("e.queue AS endpoint_mo
 const chooseStatement = `
 WITH RECURSIVE ${owed},
 ${ofNamedEndpoints(owed).replaceAll("owed", "owed_named")},
-turn(app_id, mode, queue, enabled, flying, sharing, id, created_at, place, next_attempt_at) AS (${turn((text) => text)}
+-- Its columns have their names from its first part: Citus forgets those that would stand beside its own.
+turn AS (${turn((text) => text)}
   UNION ALL ${turn(ofNamedEndpoints).replace("owed", "owed_named")}
 ),
 -- Half of an endpoint's equal part is kept for it, one at least; the rest is for whichever comes first.
