@@ -1,5 +1,6 @@
 import type { Bug } from "./Bug.ts"
 
+const branches = "test/providers/CountryBranches.test.ts"
 const guarantees = "test/providers/Guarantees.test.ts"
 const airtel = "test/providers/airtel/Translate.test.ts"
 const daraja = "test/providers/daraja/Adapter.test.ts"
@@ -7,6 +8,30 @@ const wave = "test/providers/wave/Adapter.test.ts"
 
 /** Mistakes in the adapters of the networks that the gateway speaks to itself: Airtel, M-Pesa and Wave. */
 export const networkBugs: ReadonlyArray<Bug> = [
+  {
+    name: "send to an account of another currency",
+    breaks: "an order goes only to an account of its country and its currency",
+    test: branches,
+    edits: [
+      {
+        file: "src/providers/CountryBranches.ts",
+        text: 'if (currency !== account.currency) return "no account in this currency"',
+        instead: ""
+      }
+    ]
+  },
+  {
+    name: "ask an account of another currency about a payment",
+    breaks: "what an account never had is no proof that nothing moved",
+    test: branches,
+    edits: [
+      {
+        file: "src/providers/CountryBranches.ts",
+        text: "branch !== undefined && branch.account.currency === order.currency",
+        instead: "branch !== undefined"
+      }
+    ]
+  },
   {
     name: "refuse a payout at Airtel by a code that says nothing",
     breaks: "a code by which nobody knows what became of a payment refuses nothing",

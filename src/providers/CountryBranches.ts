@@ -85,13 +85,14 @@ export const openBranches = Effect.fnUntraced(function* <
       : place(branch, party)
   }
 
-  /** Asks in the payment's country: to the others it is not known. */
+  /** Asks in the payment's country: to the others it is not known. An account of another currency never had it: what that says is no proof. */
   const looking =
     (look: (branch: Branch<Opened>) => Look): Look =>
     (order, until) => {
       const branch = at(order.country)
-      const alarm = `a transaction at ${identity.title} is in a country in which there is no account`
-      return branch === undefined ? Effect.succeed(unreadable(alarm, order.country ?? "")) : look(branch)(order, until)
+      if (branch !== undefined && branch.account.currency === order.currency) return look(branch)(order, until)
+      const alarm = `a transaction at ${identity.title} is in a country or a currency in which there is no account`
+      return Effect.succeed(unreadable(alarm, `${order.country ?? ""} ${order.currency}`))
     }
 
   /** Whose a number is, asked in its country. Of another network's nothing is said. */
