@@ -30,6 +30,7 @@ import { Velocity } from "../../src/services/admission/Velocity.ts"
 import { ChargeDispatch } from "../../src/services/collections/ChargeDispatch.ts"
 import { ChargeGuard } from "../../src/services/collections/ChargeGuard.ts"
 import { CodeFlow } from "../../src/services/collections/CodeFlow.ts"
+import { CodeRequests } from "../../src/services/collections/CodeRequests.ts"
 import { Collections } from "../../src/services/collections/Collections.ts"
 import { Exchanges } from "../../src/services/exchanges/Exchanges.ts"
 import { PayoutDispatch } from "../../src/services/payouts/PayoutDispatch.ts"
@@ -144,7 +145,15 @@ export const servicesOn = (
   ).pipe(Layer.provide(providers))
   const registry = Layer.provideMerge(Layer.provide(guardedProviders, interfered), Circuits.layer)
   return Layer.build(
-    Layer.mergeAll(Payouts.layer, Collections.layer, CodeFlow.layer, Exchanges.layer, Reference.layer, Capabilities.layer).pipe(
+    Layer.mergeAll(
+      Payouts.layer,
+      Collections.layer,
+      CodeFlow.layer,
+      CodeRequests.layer,
+      Exchanges.layer,
+      Reference.layer,
+      Capabilities.layer
+    ).pipe(
       Layer.provideMerge(Layer.mergeAll(Records.layer, PayoutDispatch.layer, ChargeGuard.layer, ChargeDispatch.layer)),
       Layer.provideMerge(Layer.mergeAll(PayoutPricing.layer, OutcomePoller.layer, Failover.layer)),
       Layer.provideMerge(Clawbacks.layer),

@@ -84,6 +84,8 @@ export class CodeRequests extends Context.Service<
       const providers = yield* routes.forCorridor(caller, corridor, ({ collections }) => collections)
       const [first] = chargersFor(providers, { ...source, network }, corridor.currency)
       if (first === undefined) return yield* new CorridorUnsupported(corridorKeyOf(corridor))
+      // A code belongs to the provider that sends it, and a charge by it goes to the first.
+      yield* routes.requireSwitchedOn(first.provider)
       const port = first.operations
       const account = stampOf(first.provider, corridor.currency).account ?? null
       if (port.sendCode === undefined)

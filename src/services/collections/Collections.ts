@@ -203,7 +203,8 @@ export class Collections extends Context.Service<
             orPassOver(provider.name, outsideLimits)
           )
         // Where the corridor demands a code and none came, a code is sent and nothing is charged yet.
-        const texted = corridor.customerAction === "otp" && command.otp === null ? yield* firstToTake(tried, takes) : null
+        const texts = (charger: Charger) => Effect.andThen(routes.requireSwitchedOn(charger.provider), takes(charger))
+        const texted = corridor.customerAction === "otp" && command.otp === null ? yield* firstToTake(tried, texts) : null
         const account = texted && (stampOf(texted.charger.provider, command.currency).account ?? null)
         const code = texted && (yield* sendCode(texted.charger.operations, number, source, account))
         const draft = { caller, command, claim, corridor, network, code, partyHash }

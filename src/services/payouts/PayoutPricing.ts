@@ -107,7 +107,11 @@ export class PayoutPricing extends Context.Service<
       const quoted = yield* Effect.option(
         firstToSucceed(
           providers,
-          (payoutProvider) => askPrice(payoutRoute, payoutProvider, { ...terms, destination: null }),
+          (payoutProvider) =>
+            Effect.andThen(
+              routes.requireSwitchedOn(payoutProvider.provider),
+              askPrice(payoutRoute, payoutProvider, { ...terms, destination: null })
+            ),
           goesToNextProvider
         )
       )

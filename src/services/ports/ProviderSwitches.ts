@@ -13,7 +13,7 @@ export interface ProviderSwitch {
 
 /**
  * The switches of whole providers. To one that is off nothing new goes, by whichever corridor or pin: no payment, no exchange, no price and no other read for a
- * tenant. Of payments that were sent to it before it is asked, and its callbacks are taken, as ever. Every node sees a change within a second.
+ * tenant. It keeps its place in the corridors, and what is its own there stays so (`services/routing/Routes`). Of payments that were sent to it before it is asked, and its callbacks are taken, as ever. Every node sees a change within a second.
  */
 export class ProviderSwitches extends Context.Service<
   ProviderSwitches,

@@ -16,7 +16,7 @@ import { Corridors } from "../ports/Corridors.ts"
 import type { Provider } from "../ports/Provider.ts"
 import type { Balance, BankBranch, PayableBank, PayableCountry } from "../ports/ProviderReads.ts"
 import { ProviderRegistry } from "../ports/ProviderRegistry.ts"
-import { firstToSucceed, type RoutedProvider, Routes } from "../routing/Routes.ts"
+import { type RoutedProvider, Routes } from "../routing/Routes.ts"
 import { BankAccounts, bankCodesOf, needsBranch, resolverOf } from "./BankAccounts.ts"
 import { coalescedReads } from "./CoalescedReads.ts"
 
@@ -97,6 +97,20 @@ export class Reference extends Context.Service<
       return needsBranch(bankCodesOf(payers.map(({ provider }) => provider)), row.country)
     })
 
+    /**
+     * A code of a bank is the code of one provider, and a payout by it goes to the first. Another provider may use the same code for another
+     * bank, so none stands in while the first cannot be read, or is switched off.
+     */
+    const firstAlone = Effect.fnUntraced(function* <Operations>(
+      able: ReadonlyArray<RoutedProvider<Operations>>,
+      capability: Capability
+    ) {
+      const [first] = able
+      if (first === undefined) return yield* unsupported(capability)
+      yield* routes.requireSwitchedOn(first.provider)
+      return first
+    })
+
     /** The provider whose codes of banks and branches are listed: the one that a payout by them goes to first. */
     const bankLister = Effect.fnUntraced(function* (caller: Caller, row: Corridor) {
       const readers = yield* routes.forCorridor(
@@ -104,7 +118,7 @@ export class Reference extends Context.Service<
         row,
         ({ payouts: pays, reference }) => pays && reference?.banks && { banks: reference.banks, branches: reference.branches }
       )
-      return firstAlone(yield* some(readers, "reference_data"))
+      return yield* firstAlone(readers, "reference_data")
     })
 
     /** Those of the account before, too, where it is still set: what is in its wallets is the pool's until it is moved. */
@@ -136,9 +150,8 @@ export class Reference extends Context.Service<
         yield* admission.requireCapability(caller, "reference_data")
         const [row] = yield* bankRows(country)
         if (row === undefined) return []
-        const found = yield* firstToSucceed(yield* bankLister(caller, row), ({ operations: { banks: read }, provider }) =>
-          sharedBanks(`${nameOf(provider)}:${country}`, read(country))
-        )
+        const { operations, provider } = yield* bankLister(caller, row)
+        const found = yield* sharedBanks(`${nameOf(provider)}:${country}`, operations.banks(country))
         return found.map((bank): ServedBank => ({ ...bank, country, currency: row.currency }))
       }),
 
@@ -146,11 +159,10 @@ export class Reference extends Context.Service<
         yield* admission.requireCapability(caller, "reference_data")
         const [row] = yield* bankRows(country)
         if (row === undefined) return []
-        const found = yield* firstToSucceed(yield* bankLister(caller, row), ({ operations: { branches: read }, provider }) =>
-          read === undefined
-            ? Effect.succeed([])
-            : sharedBranches(JSON.stringify([nameOf(provider), country, bankCode]), read(country, bankCode))
-        )
+        const { operations, provider } = yield* bankLister(caller, row)
+        if (operations.branches === undefined) return []
+        const asked = JSON.stringify([nameOf(provider), country, bankCode])
+        const found = yield* sharedBranches(asked, operations.branches(country, bankCode))
         return found.map((branch): ServedBranch => ({ ...branch, country, bankCode }))
       }),
 
@@ -159,9 +171,8 @@ export class Reference extends Context.Service<
         const [row] = yield* bankRows(account.country)
         if (row === undefined) return yield* new BankAccountUnresolvable()
         const readers = yield* routes.forCorridor(caller, row, (provider) => resolverOf(provider, account.country))
-        return yield* firstToSucceed(firstAlone(yield* some(readers, "bank_resolution")), ({ operations: read, provider }) =>
-          accounts.holder(provider, read, account)
-        )
+        const { operations: read, provider } = yield* firstAlone(readers, "bank_resolution")
+        return yield* accounts.holder(provider, read, account)
       }),
 
       countries: Effect.fn("Reference.countries")(function* (caller) {
@@ -197,16 +208,11 @@ export class Reference extends Context.Service<
 const branchesLife = ({ length }: ReadonlyArray<BankBranch>) => (length === 0 ? Duration.zero : Duration.days(1))
 
 /** 501: the same answer that the capability row gives, whether an account is missing or the provider cannot tell. */
-const some = <One>(able: ReadonlyArray<One>, capability: Capability) =>
-  able.length > 0
-    ? Effect.succeed(able)
-    : Effect.fail(new ProviderCapabilityUnsupported({ capability, reason: "provider_not_supported" }))
+const unsupported = (capability: Capability) =>
+  new ProviderCapabilityUnsupported({ capability, reason: "provider_not_supported" })
 
-/**
- * A code of a bank is the code of one provider, and a payout by it goes to the first. Another provider may use the same code for another
- * bank, so none stands in while the first cannot be read.
- */
-const firstAlone = <One>(able: ReadonlyArray<One>): ReadonlyArray<One> => able.slice(0, 1)
+const some = <One>(able: ReadonlyArray<One>, capability: Capability) =>
+  able.length > 0 ? Effect.succeed(able) : Effect.fail(unsupported(capability))
 
 /** The answers of all providers that can be read, in their order; fails where none can. */
 const everyone = Effect.fnUntraced(function* <One, A>(

@@ -32,11 +32,17 @@ export interface PaymentRoute<Operations> {
   readonly keptUntil: Instant | null
 }
 
-/** The providers of a tenant's money calls and reads. One that an operator switched off is none of them. */
+/**
+ * The providers of a tenant's money calls and reads. One that an operator switched off keeps its place in a corridor and is passed over, as behind
+ * an open circuit: wallets, codes of banks and codes of payers stay its own, and no other provider takes them for its own meanwhile.
+ */
 export class Routes extends Context.Service<
   Routes,
   {
-    /** Those that are tried for a corridor, in order; empty where none has an account and these operations: such a route does not exist. */
+    /**
+     * Those that are tried for a corridor, in order, where `requireSwitchedOn` or `requireReady` lets them. Empty where none has an account and these
+     * operations, or each that has is switched off: such a route does not exist.
+     */
     readonly forCorridor: <Operations>(
       caller: Caller,
       row: Corridor,
@@ -65,9 +71,14 @@ export class Routes extends Context.Service<
       caller: Caller,
       operationsOf: OperationsOf<Operations>
     ) => Effect.Effect<ReadonlyArray<RoutedProvider<Operations>>>
-    /** Fails where a call would be held back, or the provider was switched off meanwhile: the next one is asked then. Like `requireTurn`, it notes that of a candidate. */
+    /** Fails where an operator switched the provider off. Like the two below it notes of a candidate why it is passed over. */
+    readonly requireSwitchedOn: (provider: Provider) => Effect.Effect<void, ProviderError>
+    /** The same, and fails where a call would be held back: the next one is asked then. */
     readonly requireReady: (provider: Provider, operation: Operation) => Effect.Effect<void, ProviderError>
-    /** Fails where the pace of the account would hold a money call to this country, null for an exchange, back for longer than a request waits. */
+    /**
+     * Asked last before a payment is opened at the provider or moved to it. Fails where it was switched off meanwhile, and where the pace of the account
+     * would hold a money call to this country, null for an exchange, back for longer than a request waits.
+     */
     readonly requireTurn: (provider: Provider, country: string | null) => Effect.Effect<void, ProviderError>
     /** The first provider that the tenant routes to; the row's first where none is able. */
     readonly firstProviderName: (caller: Caller, row: Corridor) => Effect.Effect<string>
@@ -86,7 +97,7 @@ export class Routes extends Context.Service<
     const able = ableIn(registry)
     const off = Effect.map((yield* ProviderSwitches).list, switchedOff)
 
-    /** Those that are tried, and why each other one of the row is not. */
+    /** Those that could serve the row, in order; those of them that are switched on; and why each other one of the row takes nothing. */
     const chosenFrom = Effect.fnUntraced(function* <Operations>(
       caller: Caller,
       row: Corridor,
@@ -97,9 +108,11 @@ export class Routes extends Context.Service<
       const out = yield* off
       const untold = yield* withoutSender(caller, row)
       const lacking = (name: string) => (untold.includes(name) ? "no_sender" : find(name).length === 0 ? "no_account" : null)
-      const unable = (name: string) => (out.has(name) ? "provider_off" : lacking(name))
-      const tried = failoverOrder(row, pin, (name) => unable(name) === null).flatMap(find)
-      return { tried, others: () => leftOut(row, pin, unable) }
+      const ordered = failoverOrder(row, pin, (name) => lacking(name) === null)
+      const all = ordered.flatMap(find)
+      const on = all.filter(({ provider }) => !out.has(provider.name))
+      const offHere = ordered.filter((name) => out.has(name)).map((name) => [name, "provider_off"] as const)
+      return { all, on, tried: on.length === 0 ? [] : all, others: [...leftOut(row, pin, lacking), ...offHere] }
     })
 
     const forCorridor = <Operations>(caller: Caller, row: Corridor, operationsOf: OperationsOf<Operations>) =>
@@ -108,18 +121,21 @@ export class Routes extends Context.Service<
     /** The row's providers that take no payout of this tenant by it, because the tenant has no sender. */
     const withoutSender = Effect.fnUntraced(function* ({ appId, mode }: Caller, row: Corridor) {
       if (row.direction !== "payout") return []
-      const out = yield* off
-      const requiring = row.providers
-        .filter((name) => !out.has(name))
-        .flatMap((name) => {
-          const use = Option.getOrUndefined(registry.find(name, mode))?.payouts?.sender?.(row)
-          return use === undefined ? [] : [{ name, use }]
-        })
+      const requiring = row.providers.flatMap((name) => {
+        const use = Option.getOrUndefined(registry.find(name, mode))?.payouts?.sender?.(row)
+        return use === undefined ? [] : [{ name, use }]
+      })
       if (requiring.length === 0) return []
       const sender = yield* tenants.sender(appId)
       // A provider that would name its account's owner instead gets no other sender where the tenant's own does not open.
       const wanting = requiring.filter(({ use }) => (sender === null ? use === "needed" : sender === "unreadable"))
       return wanting.map(({ name }) => name)
+    })
+
+    const requireSwitchedOn = Effect.fnUntraced(function* ({ name }: Provider) {
+      if (!(yield* off).has(name)) return
+      yield* passOver(name, "provider_off")
+      return yield* new ProviderError({})
     })
 
     return {
@@ -133,7 +149,7 @@ export class Routes extends Context.Service<
       ) {
         const { others, tried } = yield* chosenFrom(caller, row, operationsOf)
         yield* beginCandidates(row.providers)
-        if (tried.length < row.providers.length) for (const [name, verdict] of others()) yield* passOver(name, verdict)
+        for (const [name, verdict] of others) yield* passOver(name, verdict)
         if (network === null || tried.length < 2) return { providers: tried, compared: [], keptUntil: null }
         const { by, keptUntil, ...ranked } = yield* preferences.rank(caller.mode, row, network, namesOf(tried))
         if (by.size > 0) yield* rankCandidates(by)
@@ -141,7 +157,8 @@ export class Routes extends Context.Service<
       }),
 
       lacksSender: Effect.fnUntraced(function* (caller, row) {
-        const untold = yield* withoutSender(caller, row)
+        const out = yield* off
+        const untold = (yield* withoutSender(caller, row)).filter((name) => !out.has(name))
         return untold.length > 0 && (yield* forCorridor(caller, row, ({ payouts }) => payouts)).length === 0
       }),
 
@@ -161,10 +178,13 @@ export class Routes extends Context.Service<
         return names.flatMap(able(caller, operationsOf))
       }),
 
-      requireReady: Effect.fnUntraced(function* ({ mode, name }, operation) {
-        const isOff = (yield* off).has(name)
-        if (!isOff && !(yield* circuits.isOpen({ provider: name, mode, operation }))) return
-        yield* passOver(name, isOff ? "provider_off" : "circuit_open")
+      requireSwitchedOn,
+
+      requireReady: Effect.fnUntraced(function* (provider, operation) {
+        yield* requireSwitchedOn(provider)
+        const { mode, name } = provider
+        if (!(yield* circuits.isOpen({ provider: name, mode, operation }))) return
+        yield* passOver(name, "circuit_open")
         return yield* new ProviderError({})
       }),
 
@@ -176,26 +196,27 @@ export class Routes extends Context.Service<
       }),
 
       firstProviderName: Effect.fnUntraced(function* (caller, row) {
-        const [first] = yield* forCorridor(caller, row, (provider) => operationsFor(provider, row))
+        const { all, on } = yield* chosenFrom(caller, row, (provider) => operationsFor(provider, row))
+        const first = on[0] ?? all[0]
         return first?.provider.name ?? routedProviders([row], yield* tenants.pinned(caller.appId))[0] ?? ""
       }),
 
       availability: Effect.fnUntraced(function* (caller, row) {
         const needed = row.direction === "payout" ? (["quote", "send"] as const) : (["charge"] as const)
-        const tried = yield* forCorridor(caller, row, (provider) => operationsFor(provider, row))
-        const standing = yield* Effect.forEach(tried, ({ operations, provider: { mode, name } }) =>
+        const { on } = yield* chosenFrom(caller, row, (provider) => operationsFor(provider, row))
+        const standing = yield* Effect.forEach(on, ({ operations, provider: { mode, name } }) =>
           Effect.gen(function* () {
             const held = yield* Effect.forEach(needed, (operation) => circuits.isOpen({ provider: name, mode, operation }))
             return held.includes(true) ? "down" : availabilityByNetwork(yield* limitsByNetwork(operations, row))
           })
         )
         const down = standing.filter((one) => one === "down").length
-        return worse(worse(row.availability, availabilityOf(tried.length, down)), degradedOf(standing))
+        return worse(worse(row.availability, availabilityOf(on.length, down)), degradedOf(standing))
       }),
 
       amountLimits: Effect.fnUntraced(function* (caller, row) {
-        const tried = yield* forCorridor(caller, row, (provider) => operationsFor(provider, row))
-        return narrowed(row, yield* Effect.forEach(tried, ({ operations }) => limitsByNetwork(operations, row)))
+        const { on } = yield* chosenFrom(caller, row, (provider) => operationsFor(provider, row))
+        return narrowed(row, yield* Effect.forEach(on, ({ operations }) => limitsByNetwork(operations, row)))
       })
     }
   })

@@ -1,14 +1,17 @@
 import { describe, expect, it } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, Redacted } from "effect"
+import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { candidatesText } from "../../../src/domain/Candidates.ts"
 import { emptyTrail, RouteTrail } from "../../../src/runtime/RouteTrail.ts"
+import { CodeRequests } from "../../../src/services/collections/CodeRequests.ts"
 import { ProviderSwitches, switchOf } from "../../../src/services/ports/ProviderSwitches.ts"
 import { Tenants } from "../../../src/services/ports/Tenants.ts"
 import { Capabilities } from "../../../src/services/reference/Capabilities.ts"
+import { Reference } from "../../../src/services/reference/Reference.ts"
 import { OutcomePoller } from "../../../src/services/settlement/OutcomePoller.ts"
 import { fakeProvider } from "../../fakes/FakeProvider.ts"
-import { appId, caller, charge, pay } from "../../support/PaymentRequests.ts"
+import { appId, caller, charge, jane, pay } from "../../support/PaymentRequests.ts"
 import { onlyRecord, records, routedTo } from "../../support/RoutedGateway.ts"
 import { NOON } from "../../support/SampleTransactions.ts"
 import { auditEntry } from "../../support/TestDatabase.ts"
@@ -20,6 +23,17 @@ const turn = Effect.fnUntraced(function* (provider: string, to: "off" | "on") {
   const wish = { provider, isOff: to === "off", reason: "it paid twice", changedAt: (seen ?? NOON) + 1 }
   return yield* switches.set(wish, auditEntry({ action: `provider ${to}`, subject: `provider/${provider}` }), seen)
 })
+
+const account = { country: "UG", bankCode: "01", accountNumber: Redacted.make("9030001234") }
+
+const payer = { _tag: "momo", msisdn: Redacted.make(jane), network: "MTN", country: "UG" } as const
+
+const acme = {
+  name: Redacted.make("Acme Ltd"),
+  country: "UG",
+  msisdn: Redacted.make("+256772000001"),
+  address: Redacted.make("1 Kampala Road")
+}
 
 const trailed = <E, R>(request: Effect.Effect<string, E, R>) =>
   Effect.suspend(() => {
@@ -91,6 +105,95 @@ describe("a provider that is switched off", () => {
         alpha.script.moneyGate = Effect.asVoid(Effect.provideContext(turn("beta", "off"), context))
         expect(yield* pay("one")).toBe("provider_unavailable")
         expect(beta.executed).toStrictEqual([])
+      }).pipe(Effect.provideContext(node))
+    }).pipe(Effect.scoped)
+  )
+
+  it.effect("keeps its wallets: nobody else is paid by their tags", () =>
+    Effect.gen(function* () {
+      const [alpha, beta] = [fakeProvider("alpha"), fakeProvider("beta")]
+      const { node } = yield* routedTo([alpha, beta])
+      yield* Effect.gen(function* () {
+        yield* turn("alpha", "off")
+        expect(yield* trailed(pay("one", { method: "wallet" }))).toStrictEqual([
+          "corridor_unsupported",
+          "alpha provider_off; beta other_wallet"
+        ])
+        expect([alpha.calls, beta.calls]).toStrictEqual([[], []])
+        yield* turn("alpha", "on")
+        expect(yield* pay("two", { method: "wallet" })).toBe("pending")
+        expect([alpha.executed.length, beta.executed.length]).toStrictEqual([1, 0])
+      }).pipe(Effect.provideContext(node))
+    }).pipe(Effect.scoped)
+  )
+
+  it.effect("keeps its codes of banks: another one is paid only where it knows the account by the recipient's name", () =>
+    Effect.gen(function* () {
+      const [alpha, beta] = [fakeProvider("alpha"), fakeProvider("beta", { holder: "John Roe" })]
+      const { node } = yield* routedTo([alpha, beta])
+      yield* Effect.gen(function* () {
+        yield* turn("alpha", "off")
+        expect(yield* trailed(pay("one", { method: "bank" }))).toStrictEqual([
+          "provider_error",
+          "alpha provider_off; beta bank_unknown"
+        ])
+        expect(beta.executed).toStrictEqual([])
+        beta.script.holder = "Jane Doe"
+        expect(yield* pay("two", { method: "bank" })).toBe("pending")
+        expect([alpha.calls, beta.executed.length]).toStrictEqual([[], 1])
+      }).pipe(Effect.provideContext(node))
+    }).pipe(Effect.scoped)
+  )
+
+  it.effect("keeps its list of banks, their branches and holders: no other list is shown while it cannot be read", () =>
+    Effect.gen(function* () {
+      const [alpha, beta] = [fakeProvider("alpha", { branches: ["A-1"] }), fakeProvider("beta", { branches: ["B-1"] })]
+      const { node } = yield* routedTo([alpha, beta])
+      yield* Effect.gen(function* () {
+        const { banks, branches, corridors, resolve } = yield* Reference
+        yield* turn("alpha", "off")
+        expect(yield* Effect.flip(banks(caller, "UG"))).toMatchObject({ _tag: "provider_error" })
+        expect(yield* Effect.flip(branches(caller, account))).toMatchObject({ _tag: "provider_error" })
+        expect(yield* Effect.flip(resolve(caller, account))).toMatchObject({ _tag: "provider_error" })
+        const bankRow = (yield* corridors(caller)).find(({ country, method }) => country === "UG" && method === "bank")
+        expect(bankRow).toMatchObject({ requiresBranch: true })
+        expect(beta.calls).toStrictEqual([])
+        yield* turn("alpha", "on")
+        expect(yield* banks(caller, "UG")).toMatchObject([{ code: "alpha-01" }])
+      }).pipe(Effect.provideContext(node))
+    }).pipe(Effect.scoped)
+  )
+
+  it.effect("keeps its codes of payers: a right one is not called wrong, and no other provider texts one by request", () =>
+    Effect.gen(function* () {
+      const [alpha, beta] = [fakeProvider("alpha"), fakeProvider("beta")]
+      const { node } = yield* routedTo([alpha, beta])
+      yield* Effect.gen(function* () {
+        const request = (yield* CodeRequests).send(caller, { country: "UG", source: payer })
+        const { pin_id: pinId } = yield* request
+        yield* turn("alpha", "off")
+        const otp = { pinId, pin: Redacted.make("123456") }
+        expect(yield* charge("one", jane, otp)).toBe("provider_error")
+        expect(yield* Effect.flip(request)).toMatchObject({ _tag: "provider_error" })
+        expect([alpha.calls, beta.calls, yield* records]).toStrictEqual([["code"], [], []])
+        yield* turn("alpha", "on")
+        expect(yield* charge("two", jane, otp)).toBe("pending")
+        expect([alpha.executed.length, beta.calls]).toStrictEqual([1, []])
+      }).pipe(Effect.provideContext(node))
+    }).pipe(Effect.scoped)
+  )
+
+  it.effect("gives way to the next one also where the tenant's sender, which it alone needs, does not open", () =>
+    Effect.gen(function* () {
+      const [alpha, beta] = [fakeProvider("alpha", { needsSender: true }), fakeProvider("beta")]
+      const { node } = yield* routedTo([alpha, beta])
+      yield* Effect.gen(function* () {
+        yield* (yield* Tenants).setSender(appId, acme, auditEntry())
+        yield* (yield* SqlClient.SqlClient)`
+          UPDATE tenants SET sender_sealed = overlay(sender_sealed PLACING decode('00000000', 'hex') FROM 20)`
+        yield* turn("alpha", "off")
+        expect(yield* pay("one")).toBe("pending")
+        expect([alpha.calls, beta.executed.length]).toStrictEqual([[], 1])
       }).pipe(Effect.provideContext(node))
     }).pipe(Effect.scoped)
   )
