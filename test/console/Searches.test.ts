@@ -114,12 +114,12 @@ const searched = Effect.fnUntraced(function* (
         const items = mode === "live" && sought._tag === "party" ? [collection({ appId })] : []
         return { items, next: items.length === 0 ? null : { at: NOON, id: "" } }
       }),
-    soughtEverywhere: (sought, { mode }) =>
+    soughtEverywhere: (terms, { mode }) =>
       Effect.sync(() => {
-        asked.push({ appId: null, mode, by: sought._tag })
+        asked.push(...terms.map(({ _tag }) => ({ appId: null, mode, by: _tag })))
         return everywhere === null
           ? null
-          : { items: sought._tag === "receipt" ? [collection()] : [], olderThan: null, ...everywhere }
+          : { items: terms.some(({ _tag }) => _tag === "receipt") ? [collection()] : [], olderThan: null, ...everywhere }
       }),
     search: () => Effect.succeed({ items: [], next: null })
   })
@@ -204,6 +204,7 @@ it.effect(
       expect(receipt.asked).toStrictEqual(["account", "receipt", "value", "key"])
       expect(receipt.text).toContain(collection().reference)
       expect(receipt.text).not.toContain("name the tenant")
+      expect(receipt.text).toContain("only where nothing else has it")
       expect((yield* shown("tks4 1q7zpd", { isWhole: false })).text).toContain(
         "There was no time to look at every tenant: name the tenant"
       )

@@ -57,14 +57,13 @@ export const makeTransactions = Effect.gen(function* () {
   /** The same of every tenant. */
   const everywhere = Effect.fnUntraced(function* (terms: ReadonlyArray<SearchTerm>, before: Instant | null, mode: Mode | null) {
     const page = { mode, before, limit: ROWS_SHOWN }
-    const found = yield* Effect.forEach(terms, (term) => transactions.soughtEverywhere(soughtBy(term, vault), page))
-    const answers = found.filter((one) => one !== null)
-    if (answers.length < found.length) return noneFound
-    const ends = answers.flatMap(({ olderThan }) => (olderThan === null ? [] : [olderThan]))
+    const sought = terms.map((term) => soughtBy(term, vault))
+    const found = yield* transactions.soughtEverywhere(sought, page)
+    if (found === null) return noneFound
     return {
-      items: newestFirst(answers),
-      next: ends.length === 0 ? null : { at: Math.max(...ends), id: "" },
-      reach: answers.every(({ isWhole }) => isWhole) ? "every tenant" : "some tenants"
+      items: newestFirst([found]),
+      next: found.olderThan === null ? null : { at: found.olderThan, id: "" },
+      reach: found.isWhole ? "every tenant" : "some tenants"
     } satisfies Said
   })
 
@@ -191,6 +190,8 @@ const nothingOf: Readonly<Record<Reach, string>> = {
   none: `${NO_REFERENCE} With its tenant, ${WORDS}, is found by the form; without one, give the last four characters of a number.`
 }
 const NOT_EVERY_TENANT = "There was no time to look at every tenant: name the tenant for a whole answer."
+const VALUES_LAST =
+  "As the value of any member of metadata it is looked for only where nothing else has it, or where the tenant is named."
 
 const newestFirst = (found: ReadonlyArray<{ readonly items: ReadonlyArray<Transaction> }>): ReadonlyArray<Transaction> =>
   [...new Map(found.flatMap(({ items }) => items).map((one) => [one.reference, one])).values()].toSorted(
@@ -225,6 +226,7 @@ const results = ({ items, next, reach }: Said, { word }: Search, visit: Visit, {
     "Results",
     recordTable(items, word === null ? (next === null ? "Nothing fits." : "Nothing yet: look further back.") : nothingOf[reach]),
     reach === "some tenants" ? h("p", { class: "warning" }, NOT_EVERY_TENANT) : null,
+    reach === "every tenant" && items.length > 0 ? h("p", { class: "soft" }, VALUES_LAST) : null,
     visit.form.has("q")
       ? postedEnd(visit, place)
       : listEnd({ to: "/transactions", kept: keptOf([wordFilter, ...all], asked), next: place })

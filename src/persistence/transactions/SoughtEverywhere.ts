@@ -11,7 +11,7 @@ import { hashColumns, heldAgainst, PAYMENTS } from "./TransactionList.ts"
 
 /** So many tenants are looked at by one statement. */
 const TENANTS_A_STEP = 500
-/** No step begins later than this: some thousands of tenants are looked at by then. */
+/** No further step begins later than this: some thousands of tenants are looked at by then. */
 const LOOK_FOR_MS = 3_000
 /** So many of each tenant's newest records say which members its metadata has. */
 const RECORDS_OF_NAMES = 20
@@ -21,7 +21,7 @@ const decodeCreated = Schema.decodeUnknownEffect(Schema.Array(Schema.Struct({ cr
 
 /**
  * An operator's search of all tenants for what a customer says. Every index that finds it begins with the tenant, so each tenant's is looked into for
- * its newest few; `isWhole` says whether the time sufficed for all. `readable` as in TransactionSearch.
+ * its newest few, by all terms together; `isWhole` says whether the time sufficed for all. `readable` as in TransactionSearch.
  */
 export const soughtEverywhere = (
   sql: SqlClient.SqlClient,
@@ -56,14 +56,14 @@ export const soughtEverywhere = (
   }
 
   const found = Effect.fnUntraced(function* (
-    ...[sought, { before, limit, mode }]: Parameters<Transactions["Service"]["soughtEverywhere"]>
+    ...[terms, { before, limit, mode }]: Parameters<Transactions["Service"]["soughtEverywhere"]>
   ) {
     const modes = mode === null ? Mode.literals : [mode]
     const end = before === null ? "infinity" : iso(before)
     const began = yield* Clock.currentTimeMillis
     const items: Array<Transaction> = []
     let olderThan: number | null = null
-    const take = Effect.fnUntraced(function* (appIds: ReadonlyArray<string>, places: Statement.Fragment) {
+    const take = Effect.fnUntraced(function* (appIds: ReadonlyArray<string>, sought: SoughtRecords, places: Statement.Fragment) {
       const rows = yield* sql<object>`
         SELECT reference, record, revision, created_at FROM (
           SELECT t.* FROM (SELECT a.app_id, m.mode FROM unnest(${appIds}::text[]) AS a(app_id), unnest(${modes}::text[]) AS m(mode)) n
@@ -82,17 +82,28 @@ export const soughtEverywhere = (
       if (last !== undefined) olderThan = Math.max(olderThan ?? 0, last.created_at + 1)
     })
 
-    for (let after = ""; ; ) {
-      const step = yield* tenantsAfter(after)
-      const appIds = step.map(({ appId }) => appId)
-      for (const places of placesOf(sought, end, limit + 1)) yield* take(appIds, places)
-      const isLast = step.length < TENANTS_A_STEP
-      if (isLast || (yield* Clock.currentTimeMillis) - began > LOOK_FOR_MS) return { items, olderThan, isWhole: isLast }
-      after = appIds.at(-1) ?? ""
+    /** Whether there was the time for every tenant. */
+    const look = Effect.fnUntraced(function* (sought: ReadonlyArray<SoughtRecords>) {
+      for (let after = ""; ; ) {
+        const step = yield* tenantsAfter(after)
+        const appIds = step.map(({ appId }) => appId)
+        for (const one of sought) for (const places of placesOf(one, end, limit + 1)) yield* take(appIds, one, places)
+        const isLast = step.length < TENANTS_A_STEP
+        if (isLast || (yield* Clock.currentTimeMillis) - began > LOOK_FOR_MS) return isLast
+        after = appIds.at(-1) ?? ""
+      }
+    })
+
+    let isWhole = true
+    // All that an index has, and then what takes longest.
+    for (const isValue of [false, true]) {
+      const sought = terms.filter(({ _tag }) => (_tag === "value") === isValue)
+      if (items.length === 0 && sought.length > 0) isWhole = (yield* look(sought)) && isWhole
     }
+    return { items, olderThan, isWhole }
   })
 
-  return Effect.fn("Transactions.soughtEverywhere")((sought, page) =>
-    heavy(OPERATORS)(found(sought, page)).pipe(Effect.catchTags({ SqlError: Effect.die, SchemaError: Effect.die }))
+  return Effect.fn("Transactions.soughtEverywhere")((terms, page) =>
+    heavy(OPERATORS)(found(terms, page)).pipe(Effect.catchTags({ SqlError: Effect.die, SchemaError: Effect.die }))
   )
 }

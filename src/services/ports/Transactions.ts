@@ -191,11 +191,12 @@ export class Transactions extends Context.Service<
      */
     readonly search: (filter: RecordFilter, page: ListPage) => Effect.Effect<TransactionPage<Transaction>, RateLimited>
     /**
-     * As `sought`, of all tenants, for an operator: of those created before `before`, at most `limit` of each step over tenants. `isWhole`: every
-     * tenant was looked at; null where the storage has no way to do it. It takes turns with `search`.
+     * As `sought`, of all tenants, for an operator, and by several terms at once: of those created before `before`, at most `limit` of each term and
+     * step over tenants. A `value`, which takes longest, is looked for where the other terms find nothing. It looks for a bounded time; `isWhole`:
+     * every tenant was looked at. Null where the storage has no way to do it. It takes turns with `search`.
      */
     readonly soughtEverywhere: (
-      sought: SoughtRecords,
+      terms: ReadonlyArray<SoughtRecords>,
       page: { readonly mode: Mode | null; readonly before: Instant | null; readonly limit: number }
     ) => Effect.Effect<(FoundRecords & { readonly isWhole: boolean }) | null, RateLimited>
     /** Writes down that an operator searches; every search by a word has its row before it is made. */

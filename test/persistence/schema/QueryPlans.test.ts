@@ -184,7 +184,7 @@ const hot = {
       { _tag: "value", value: "A-1" },
       { _tag: "key", key: "paid" }
     ] as const) {
-      yield* soughtEverywhere(sought, { mode: null, before: null, limit: 20 })
+      yield* soughtEverywhere([sought], { mode: null, before: null, limit: 20 })
       yield* (yield* Transactions).sought({ appId, mode: "live" }, sought, { limit: 20, from: { at: NOON + 1, id: reference } })
     }
   }),

@@ -1,5 +1,5 @@
 import { expect, it } from "@effect/vitest"
-import { Context, Effect, Layer } from "effect"
+import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { AppId, Reference } from "../../../src/domain/Ids.ts"
 import { recordText } from "../../../src/persistence/transactions/StoredRecord.ts"
@@ -14,6 +14,16 @@ const HASH = new Uint8Array(32).fill(7)
 const tenantOf = (n: number) => AppId.make(`t${`${n}`.padStart(4, "0")}`)
 const referenceOf = (n: number) => Reference.make(`R${`${n}`.padStart(25, "0")}`)
 const member: SoughtRecords = { _tag: "metadata", members: [{ key: "order", value: "C-1041" }] }
+
+/** Each time that is asked for is so much later. */
+const goingOn = (clock: Clock.Clock, eachMs: number): Clock.Clock => {
+  let now = NOON
+  const next = () => {
+    now += eachMs
+    return now
+  }
+  return Object.assign(Object.create(clock), { currentTimeMillis: Effect.sync(next) })
+}
 
 const given = Effect.gen(function* () {
   const node = yield* givenNode(yield* givenDatabase)
@@ -54,18 +64,22 @@ const given = Effect.gen(function* () {
     yield* Effect.provideContext(Layer.build(TransactionsPg), node),
     Transactions
   )
-  const found = (sought: SoughtRecords, mode: "live" | "test" | null = null, before: number | null = null, limit = 9) =>
-    Effect.map(soughtEverywhere(sought, { mode, before, limit }), (page) => ({
-      references: page?.items.map(({ reference }) => reference),
-      olderThan: page?.olderThan,
-      isWhole: page?.isWhole
+  const foundBy = (...[terms, page]: Parameters<typeof soughtEverywhere>) =>
+    Effect.map(soughtEverywhere(terms, page), (answer) => ({
+      references: answer?.items.map(({ reference }) => reference),
+      olderThan: answer?.olderThan,
+      isWhole: answer?.isWhole
     }))
+  const found = (sought: SoughtRecords, mode: "live" | "test" | null = null, before: number | null = null, limit = 9) =>
+    foundBy([sought], { mode, before, limit })
+  /** By several terms at once. */
+  const foundByAny = (...terms: ReadonlyArray<SoughtRecords>) => foundBy(terms, { mode: null, before: null, limit: 9 })
   /** The same of one tenant. */
   const foundOf = (n: number, mode: "live" | "test", sought: SoughtRecords) =>
     Effect.map(soughtOf({ appId: tenantOf(n), mode }, sought, { limit: 9, from: null }), ({ items }) =>
       items.map(({ reference }) => reference)
     )
-  return { found, foundOf }
+  return { found, foundByAny, foundOf }
 })
 
 it.effect(
@@ -115,5 +129,29 @@ it.effect("a search of all tenants goes on before a moment", () =>
     expect(yield* found(party, null, NOON + 700)).toEqual({ references: [referenceOf(3)], olderThan: null, isWhole: true })
     const whole = yield* found(party, "live", null, 1)
     expect(whole).toEqual({ references: [referenceOf(3), referenceOf(1_050)], olderThan: null, isWhole: true })
+  })
+)
+
+it.effect("several terms are looked for together, and what takes longest only where the others find nothing", () =>
+  Effect.gen(function* () {
+    const { foundByAny } = yield* given
+    const receipt = { _tag: "receipt", identity: "MP2511291404" } as const
+    const noReceipt = { _tag: "receipt", identity: "MP0" } as const
+    const key = { _tag: "key", key: "cart-9" } as const
+    const order = { _tag: "value", value: "C-1041" } as const
+    const answer = (isWhole: boolean, ...ids: ReadonlyArray<number>) => ({
+      olderThan: null,
+      isWhole,
+      references: ids.map(referenceOf)
+    })
+    expect(yield* foundByAny(receipt, key)).toEqual(answer(true, 3, 700))
+    expect(yield* foundByAny(order, receipt)).toEqual(answer(true, 3))
+    expect(yield* foundByAny(noReceipt, order)).toEqual(answer(true, 3, 700))
+    // A step of 500 tenants takes two of the three seconds, which are those of all terms.
+    const slow = <A, E>(search: Effect.Effect<A, E>) =>
+      Effect.flatMap(Clock.Clock, (clock) => Effect.provideService(search, Clock.Clock, goingOn(clock, 2_000)))
+    expect(yield* slow(foundByAny(noReceipt, order))).toEqual(answer(false, 3))
+    expect(yield* slow(foundByAny(order))).toEqual(answer(false, 3, 700))
+    expect(yield* slow(foundByAny(receipt, key))).toEqual(answer(false, 3, 700))
   })
 )
