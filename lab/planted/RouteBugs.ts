@@ -49,5 +49,29 @@ export const routeBugs: ReadonlyArray<Bug> = [
         instead: "mine > theirs ? 1 : -1"
       }
     ]
+  },
+  {
+    name: "a switched-off provider counts as one that the corridor does not have",
+    breaks: "what belongs to a provider that is switched off is nobody else's",
+    test: "test/scenarios/routing/ProviderSwitches.test.ts",
+    edits: [
+      {
+        file: "src/services/routing/Routes.ts",
+        text: "const ordered = failoverOrder(row, pin, (name) => lacking(name) === null)",
+        instead: "const ordered = failoverOrder(row, pin, (name) => lacking(name) === null && !out.has(name))"
+      }
+    ]
+  },
+  {
+    name: "open a payment at a provider that was switched off while it was asked for a price",
+    breaks: "nothing new goes to a provider that is switched off",
+    test: "test/scenarios/routing/ProviderSwitches.test.ts",
+    edits: [
+      {
+        file: "src/services/routing/Routes.ts",
+        text: "yield* requireSwitchedOn(provider)\n        const { moneyHeldMs, name } = provider",
+        instead: "const { moneyHeldMs, name } = provider"
+      }
+    ]
   }
 ]

@@ -188,7 +188,10 @@ export class Routes extends Context.Service<
         return yield* new ProviderError({})
       }),
 
-      requireTurn: Effect.fnUntraced(function* ({ moneyHeldMs, name }, country) {
+      requireTurn: Effect.fnUntraced(function* (provider, country) {
+        // What was asked meanwhile (a price, a holder) may have taken long.
+        yield* requireSwitchedOn(provider)
+        const { moneyHeldMs, name } = provider
         const held = moneyHeldMs === undefined ? 0 : yield* moneyHeldMs(country)
         if (held <= 0) return
         yield* passOver(name, "no_turn")

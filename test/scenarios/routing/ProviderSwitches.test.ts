@@ -109,6 +109,32 @@ describe("a provider that is switched off", () => {
     }).pipe(Effect.scoped)
   )
 
+  it.effect("takes no payout whose price was still asked of it then", () =>
+    Effect.gen(function* () {
+      const [alpha, beta] = [fakeProvider("alpha"), fakeProvider("beta")]
+      const { node } = yield* routedTo([alpha, beta])
+      yield* Effect.gen(function* () {
+        const context = yield* Effect.context<ProviderSwitches>()
+        alpha.script.gate = Effect.asVoid(Effect.provideContext(turn("alpha", "off"), context))
+        expect(yield* trailed(pay("one"))).toStrictEqual(["pending", "alpha provider_off; beta used #1"])
+        expect([alpha.calls, alpha.executed, beta.executed.length]).toStrictEqual([["quote"], [], 1])
+      }).pipe(Effect.provideContext(node))
+    }).pipe(Effect.scoped)
+  )
+
+  it.effect("takes over nothing whose price was still asked of it then", () =>
+    Effect.gen(function* () {
+      const [alpha, beta] = [fakeProvider("alpha", { sending: "never sent" }), fakeProvider("beta")]
+      const { node } = yield* routedTo([alpha, beta])
+      yield* Effect.gen(function* () {
+        const context = yield* Effect.context<ProviderSwitches>()
+        beta.script.gate = Effect.asVoid(Effect.provideContext(turn("beta", "off"), context))
+        expect(yield* pay("one")).toBe("provider_unavailable")
+        expect([beta.calls, beta.executed]).toStrictEqual([["quote"], []])
+      }).pipe(Effect.provideContext(node))
+    }).pipe(Effect.scoped)
+  )
+
   it.effect("keeps its wallets: nobody else is paid by their tags", () =>
     Effect.gen(function* () {
       const [alpha, beta] = [fakeProvider("alpha"), fakeProvider("beta")]
