@@ -181,7 +181,7 @@ type Said = TransactionPage<Transaction> & { readonly reach: Reach }
 
 const noneFound: Said = { items: [], next: null, reach: "none" }
 const WORDS =
-  "a whole number, account or idempotency key of the last 90 days, a receipt, the tenant's own order id, or metadata as order=C-1041"
+  "a whole number, account or idempotency key of the last 90 days, a receipt, a value of metadata by a name in recent use, or metadata as order=C-1041"
 const NO_REFERENCE = "Neither a reference of ours nor of a provider."
 const nothingOf: Readonly<Record<Reach, string>> = {
   "the tenant": `${NO_REFERENCE} And no payment of this tenant has it as ${WORDS}.`,

@@ -3,7 +3,10 @@ import type { SqlClient, Statement } from "effect/sql"
 // Where the payments stand that a tenant knows by an id of its own, of which nobody says what it is: the key of a request, or the value of a member of
 // metadata. Each is a table of moments and references.
 
-/** A tenant's members are looked for by the names that its newest records have: an index has a name and a value together, and none a value alone. */
+/**
+ * A tenant's members are looked for by the names that its newest records have, those that were used last: an index has a name and a value together, and
+ * none a value alone.
+ */
 const NAMES_AT_MOST = 40
 
 interface Walk {
@@ -20,9 +23,10 @@ interface Walk {
 /** Many records may have one value, such as a country: so each name has a walk of its own, which ends. */
 export const placesOfValue = (sql: SqlClient.SqlClient, value: string, { limit, owner, records, within }: Walk) => sql`(
   SELECT DISTINCT place.created_at, place.reference FROM (
-    SELECT DISTINCT metadata_member(m.name, ${value}) AS sought FROM (
-      SELECT record FROM transactions WHERE ${owner} ORDER BY created_at DESC, reference DESC LIMIT ${records}
-    ) newest CROSS JOIN LATERAL json_object_keys((well_formed(newest.record) ->> 'metadata')::json) AS m(name) LIMIT ${NAMES_AT_MOST}
+    SELECT metadata_member(m.name, ${value}) AS sought FROM (
+      SELECT record, created_at FROM transactions WHERE ${owner} ORDER BY created_at DESC, reference DESC LIMIT ${records}
+    ) newest CROSS JOIN LATERAL json_object_keys((well_formed(newest.record) ->> 'metadata')::json) AS m(name)
+    GROUP BY m.name ORDER BY max(newest.created_at) DESC, m.name LIMIT ${NAMES_AT_MOST}
   ) names CROSS JOIN LATERAL (
     SELECT created_at, reference FROM metadata_members WHERE member = names.sought AND ${within}
     ORDER BY created_at DESC, reference DESC LIMIT ${limit}

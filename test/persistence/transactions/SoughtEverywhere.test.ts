@@ -57,6 +57,11 @@ const given = Effect.gen(function* () {
   // One member of many has the value that every record has.
   for (let n = 1; n <= 12; n++)
     yield* stored(1_070, "live", payout({ metadata: JSON.stringify({ country: "UG", cart: `K-${n}` }) }), 2_000 + n)
+  // Twenty names in each of three payments.
+  for (const [at, letter] of ["y", "z", "x"].entries()) {
+    const names = Array.from({ length: 20 }, (_, n) => [`${letter}${n}`, `${letter.toUpperCase()}-${n}`])
+    yield* stored(1_080, "live", payout({ metadata: JSON.stringify(Object.fromEntries(names)) }), 3_000 + at)
+  }
   yield* sql`INSERT INTO idempotency_keys (app_id, mode, endpoint, key, fingerprint, state, lease_until, reference, created_at)
     VALUES (${tenantOf(700)}, 'test', 'POST /v1/collections', 'cart-9', '\\x00', 'pinned', now(), ${referenceOf(700)}, now()),
       (${tenantOf(3)}, 'live', 'POST /v1/fx/exchange', 'cart-9', '\\x00', 'pinned', now(), ${referenceOf(3)}, now())`
@@ -120,6 +125,20 @@ it.effect(
         []
       ])
     })
+)
+
+it.effect("of more names than are looked for, a tenant's own id is found by those that were used last", () =>
+  Effect.gen(function* () {
+    const { found, foundOf } = yield* given
+    const foundByName = Effect.fnUntraced(function* (letter: string) {
+      const ids = Array.from({ length: 20 }, (_, n) => ({ _tag: "value", value: `${letter}-${n}` }) as const)
+      const all = yield* Effect.forEach(ids, (id) => Effect.all([found(id), foundOf(1_080, "live", id)]))
+      return new Set(all.flatMap(([everywhere, own]) => [everywhere.references, own]).map((references) => references?.join()))
+    })
+    expect(yield* foundByName("X")).toEqual(new Set([referenceOf(3_002)]))
+    expect(yield* foundByName("Z")).toEqual(new Set([referenceOf(3_001)]))
+    expect(yield* foundByName("Y")).toEqual(new Set([""]))
+  })
 )
 
 it.effect("a search of all tenants goes on before a moment", () =>
