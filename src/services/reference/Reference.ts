@@ -58,7 +58,10 @@ type ReadRefusal = CapabilityNotAllowed | ProviderError | ProviderCapabilityUnsu
 export class Reference extends Context.Service<
   Reference,
   {
-    /** Every row of the gateway's own configuration, active or not, as it is for this tenant now; needs no grant. */
+    /**
+     * Every row of the gateway's own configuration, active or not, as it is for this tenant now; one that leads only to providers that are switched
+     * off is not active. Needs no grant.
+     */
     readonly corridors: (caller: Caller) => Effect.Effect<ReadonlyArray<ServedCorridor>>
     /** The banks payable in a country; none where no active corridor pays banks there. */
     readonly banks: (caller: Caller, country: string) => Effect.Effect<ReadonlyArray<ServedBank>, ReadRefusal>
@@ -141,8 +144,17 @@ export class Reference extends Context.Service<
             availability: routes.availability(caller, row),
             limits: routes.amountLimits(caller, row),
             requiresBranch: requiresBranch(caller, row),
-            requiresSender: routes.lacksSender(caller, row)
-          }).pipe(Effect.map(({ limits, ...seen }): ServedCorridor => ({ ...row, ...limits, ...seen })))
+            requiresSender: routes.lacksSender(caller, row),
+            isSwitchedOff: routes.isSwitchedOff(caller, row)
+          }).pipe(
+            Effect.map(
+              ({ isSwitchedOff, limits, ...seen }): ServedCorridor => ({
+                ...(isSwitchedOff ? closed(row) : row),
+                ...limits,
+                ...seen
+              })
+            )
+          )
         )
       }),
 
@@ -203,6 +215,13 @@ export class Reference extends Context.Service<
     }
   })
 }
+
+/** Only `active` refuses: a row whose payments are all refused says so, with its own reason where it has one. */
+const closed = (row: Corridor): Corridor => ({
+  ...row,
+  active: false,
+  inactiveReason: row.inactiveReason ?? "its providers are switched off"
+})
 
 /** Branches seldom open and close, and their list takes two calls. That there are none may be a bank that was not listed yet. */
 const branchesLife = ({ length }: ReadonlyArray<BankBranch>) => (length === 0 ? Duration.zero : Duration.days(1))

@@ -80,9 +80,11 @@ export class Routes extends Context.Service<
      * would hold a money call to this country, null for an exchange, back for longer than a request waits.
      */
     readonly requireTurn: (provider: Provider, country: string | null) => Effect.Effect<void, ProviderError>
+    /** Whether each provider that could serve the row is switched off: it refuses everything meanwhile. */
+    readonly isSwitchedOff: (caller: Caller, row: Corridor) => Effect.Effect<boolean>
     /** The first provider that the tenant routes to; the row's first where none is able. */
     readonly firstProviderName: (caller: Caller, row: Corridor) => Effect.Effect<string>
-    /** The worse of what an operator wrote and what the circuits and the networks of those that are tried say; advice. */
+    /** The worse of what an operator wrote and what the switches, circuits and networks of those that could serve the row say; advice. */
     readonly availability: (caller: Caller, row: Corridor) => Effect.Effect<Corridor["availability"]>
     /** The row's minimum and maximum, narrowed to what the accounts of those that are tried take. */
     readonly amountLimits: (caller: Caller, row: Corridor) => Effect.Effect<Pick<Corridor, "minimum" | "maximum">>
@@ -198,6 +200,11 @@ export class Routes extends Context.Service<
         return yield* new ProviderError({ retry_after_seconds: Math.ceil(held / 1000) })
       }),
 
+      isSwitchedOff: Effect.fnUntraced(function* (caller, row) {
+        const { all, on } = yield* chosenFrom(caller, row, (provider) => operationsFor(provider, row))
+        return all.length > 0 && on.length === 0
+      }),
+
       firstProviderName: Effect.fnUntraced(function* (caller, row) {
         const { all, on } = yield* chosenFrom(caller, row, (provider) => operationsFor(provider, row))
         const first = on[0] ?? all[0]
@@ -206,15 +213,18 @@ export class Routes extends Context.Service<
 
       availability: Effect.fnUntraced(function* (caller, row) {
         const needed = row.direction === "payout" ? (["quote", "send"] as const) : (["charge"] as const)
-        const { on } = yield* chosenFrom(caller, row, (provider) => operationsFor(provider, row))
-        const standing = yield* Effect.forEach(on, ({ operations, provider: { mode, name } }) =>
+        const { all, on } = yield* chosenFrom(caller, row, (provider) => operationsFor(provider, row))
+        const standing = yield* Effect.forEach(all, (one) =>
           Effect.gen(function* () {
+            if (!on.includes(one)) return "down"
+            const { operations, provider } = one
+            const { mode, name } = provider
             const held = yield* Effect.forEach(needed, (operation) => circuits.isOpen({ provider: name, mode, operation }))
             return held.includes(true) ? "down" : availabilityByNetwork(yield* limitsByNetwork(operations, row))
           })
         )
         const down = standing.filter((one) => one === "down").length
-        return worse(worse(row.availability, availabilityOf(on.length, down)), degradedOf(standing))
+        return worse(worse(row.availability, availabilityOf(all.length, down)), degradedOf(standing))
       }),
 
       amountLimits: Effect.fnUntraced(function* (caller, row) {

@@ -35,6 +35,15 @@ const acme = {
   address: Redacted.make("1 Kampala Road")
 }
 
+/** What a tenant reads of payouts in Uganda to mobile money and to wallets, and of payouts as a whole. */
+const seen = Effect.gen(function* () {
+  const corridors = yield* (yield* Reference).corridors(caller)
+  const row = (method: string) =>
+    corridors.find((one) => one.country === "UG" && one.direction === "payout" && one.method === method)
+  const payouts = (yield* (yield* Capabilities).rows(caller)).find(({ capability }) => capability === "payouts")
+  return [row("momo"), row("wallet"), payouts]
+})
+
 const trailed = <E, R>(request: Effect.Effect<string, E, R>) =>
   Effect.suspend(() => {
     const trail = emptyTrail()
@@ -131,6 +140,35 @@ describe("a provider that is switched off", () => {
         beta.script.gate = Effect.asVoid(Effect.provideContext(turn("beta", "off"), context))
         expect(yield* pay("one")).toBe("provider_unavailable")
         expect([beta.calls, beta.executed]).toStrictEqual([["quote"], []])
+      }).pipe(Effect.provideContext(node))
+    }).pipe(Effect.scoped)
+  )
+
+  it.effect("closes the corridors that nobody else serves, which say so as payments and capabilities do", () =>
+    Effect.gen(function* () {
+      const [alpha, beta] = [fakeProvider("alpha"), fakeProvider("beta")]
+      const { node } = yield* routedTo([alpha, beta])
+      yield* Effect.gen(function* () {
+        const open = { active: true, inactiveReason: null }
+        expect(yield* seen).toMatchObject([
+          { ...open, availability: "operational", provider: "alpha" },
+          { ...open, availability: "operational", provider: "alpha" },
+          { supported: true }
+        ])
+        yield* turn("alpha", "off")
+        const closed = { active: false, inactiveReason: "its providers are switched off", availability: "down" }
+        expect(yield* seen).toMatchObject([
+          { ...open, availability: "degraded", provider: "beta" },
+          { ...closed, provider: "alpha" },
+          { supported: true }
+        ])
+        expect([yield* pay("one"), yield* pay("two", { method: "wallet" })]).toStrictEqual(["pending", "corridor_unsupported"])
+        yield* turn("beta", "off")
+        expect(yield* seen).toMatchObject([closed, closed, { supported: false, reason: "provider_not_supported" }])
+        expect(yield* pay("three")).toBe("corridor_unsupported")
+        yield* turn("alpha", "on")
+        expect(yield* seen).toMatchObject([open, open, { supported: true }])
+        expect(yield* pay("four", { number: "+256772000001" })).toBe("pending")
       }).pipe(Effect.provideContext(node))
     }).pipe(Effect.scoped)
   )
