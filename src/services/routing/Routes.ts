@@ -191,7 +191,7 @@ export class Routes extends Context.Service<
       }),
 
       requireTurn: Effect.fnUntraced(function* (provider, country) {
-        // What was asked meanwhile (a price, a holder) may have taken long.
+        // The questions before this one, a price and a holder, may have taken long.
         yield* requireSwitchedOn(provider)
         const { moneyHeldMs, name } = provider
         const held = moneyHeldMs === undefined ? 0 : yield* moneyHeldMs(country)
