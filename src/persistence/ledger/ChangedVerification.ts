@@ -14,7 +14,7 @@ import {
 } from "./LedgerChanges.ts"
 import type { LedgerRule } from "./LedgerRule.ts"
 import { type PositionFolds, SETTLED_AFTER_MS } from "./PositionFolds.ts"
-import { joined, MAX_DIFFERENCES, type VerificationSteps } from "./VerificationSteps.ts"
+import { joined, MAX_DIFFERENCES, unreadOf, type VerificationSteps } from "./VerificationSteps.ts"
 
 /** So many changed records are checked at a time. */
 export const ChangesSize = Context.Reference<number>("gateway/persistence/ChangesSize", { defaultValue: () => 2_000 })
@@ -72,7 +72,9 @@ export const changedVerification = (sql: SqlClient.SqlClient, { folds, isDistrib
       const statement = askedOfChanges(one, MAX_DIFFERENCES)
       const first = yield* breaches(one, statement, valuesOf(changes, statement))
       const again = first.length === 0 ? null : askedAgain(one, MAX_DIFFERENCES)
-      found.push(...(again === null ? first : yield* breaches(one, again, valuesOf(changes, again))))
+      if (again === null) found.push(...first)
+      // The second question finds what the first one found, but not what only the first one could not read.
+      else found.push(...unreadOf(first), ...(yield* breaches(one, again, valuesOf(changes, again))))
     }
     return found
   })

@@ -6,7 +6,7 @@ import { Moment, rowsOf } from "../connection/Rows.ts"
 import { askedAgain, askedOfStretch, type Changes, changesRead, countedInStretch, linesIn, valuesOf } from "./LedgerChanges.ts"
 import type { LedgerRule } from "./LedgerRule.ts"
 import { SETTLED_AFTER_MS } from "./PositionFolds.ts"
-import { joined, MAX_DIFFERENCES, type VerificationSteps } from "./VerificationSteps.ts"
+import { joined, MAX_DIFFERENCES, unreadOf, type VerificationSteps } from "./VerificationSteps.ts"
 
 /** So many records of a stretch are looked at by one statement. */
 export const StretchSize = Context.Reference<number>("gateway/persistence/StretchSize", { defaultValue: () => 2_000 })
@@ -49,9 +49,9 @@ export const ledgerStretches = (sql: SqlClient.SqlClient, steps: VerificationSte
     const found: Array<LedgerDifference> = []
     for (const { again, first, one } of statements) {
       const differences = yield* breaches(one, first, valuesOf(part, first))
-      found.push(
-        ...(again === null || differences.length === 0 ? differences : yield* breaches(one, again, valuesOf(part, again)))
-      )
+      if (again === null || differences.length === 0) found.push(...differences)
+      // The second question finds what the first one found, but not what only the first one could not read.
+      else found.push(...unreadOf(differences), ...(yield* breaches(one, again, valuesOf(part, again))))
     }
     return found
   })

@@ -107,7 +107,7 @@ export const LedgerVerificationPg = layerOf(LedgerVerification)(function* () {
       found = added(found, unread, rows)
     }
     for (const one of slicedRules) {
-      const room = MAX_DIFFERENCES - found.differences.filter(({ rule }) => rule === one.rule).length
+      const room = MAX_DIFFERENCES - found.differences.filter(({ rule, unread }) => rule === one.rule && unread !== true).length
       if (room > 0) found = added(found, yield* breaches(one, slicing.breaches(one, room), values), [])
     }
     return found
@@ -130,7 +130,9 @@ export const LedgerVerificationPg = layerOf(LedgerVerification)(function* () {
       for (const one of more) found.push({ appId: appId ?? "", reference: one })
       reference = more.at(-1) ?? null
       if (more.length > 0) continue
-      appId = yield* tenantAfter(appId)
+      const tenant: Asked<string | null> = yield* partOrUnread(namesOf(slicedRules), tenantAfter(appId))
+      looked = added(looked, tenant.unread, [])
+      appId = tenant.answer
       if (appId === null) break
     }
     yield* set(sliceSettings)
@@ -153,8 +155,8 @@ export const LedgerVerificationPg = layerOf(LedgerVerification)(function* () {
     let { after, fold } = place
     do {
       if (fold === null) {
-        const appId: string | null = yield* folds.tenantAfter(after)
-        if (appId === null) return { run: { ...found, place: firstNames }, whole }
+        const { answer: appId, unread }: Asked<string | null> = yield* partOrUnread([positionRule.rule], folds.tenantAfter(after))
+        if (appId === null) return { run: { ...added(found, unread, []), place: firstNames }, whole }
         fold = { appId, reference: null, upto: began - SETTLED_AFTER_MS, sums: [] }
       }
       const { answer: next, unread }: Asked<Summed> = yield* partOrUnread([positionRule.rule], folds.add(fold))

@@ -92,7 +92,7 @@ export const verificationSteps = (sql: SqlClient.SqlClient, distribution: Distri
 }
 export type VerificationSteps = ReturnType<typeof verificationSteps>
 
-/** Once each: two slices may find one difference. At most so many of a rule. */
+/** Once each: two slices may find one difference. At most so many of a rule, and as many of its places that cannot be read. */
 export const joined = (
   before: ReadonlyArray<LedgerDifference>,
   found: ReadonlyArray<LedgerDifference>
@@ -100,14 +100,17 @@ export const joined = (
   const isKnown = ({ found: what, rule, subject }: LedgerDifference) =>
     before.some((one) => one.rule === rule && one.subject === subject && one.found === what)
   const fresh = found.filter((one) => !isKnown(one))
-  const room = (rule: string) => MAX_DIFFERENCES - before.filter((one) => one.rule === rule).length
+  // What could not be read takes no place of what was found.
+  const kindOf = ({ rule, unread }: LedgerDifference) => `${rule} ${unread === true}`
   const taken = new Map<string, number>()
-  return [
-    ...before,
-    ...fresh.filter(({ rule }) => {
-      const count = (taken.get(rule) ?? 0) + 1
-      taken.set(rule, count)
-      return count <= room(rule)
-    })
-  ]
+  const countOf = (one: LedgerDifference) => {
+    const count = (taken.get(kindOf(one)) ?? 0) + 1
+    taken.set(kindOf(one), count)
+    return count
+  }
+  for (const one of before) countOf(one)
+  return [...before, ...fresh.filter((one) => countOf(one) <= MAX_DIFFERENCES)]
 }
+
+export const unreadOf = (differences: ReadonlyArray<LedgerDifference>): ReadonlyArray<LedgerDifference> =>
+  differences.filter(({ unread }) => unread === true)

@@ -20,7 +20,7 @@ const walletRefusals = rowsOf(WalletRefusals)
 /** PeriodCounts on PostgreSQL. It owns period_counts. */
 export const PeriodCountsPg = layerOf(PeriodCounts)(function* () {
   const sql = yield* SqlClient.SqlClient
-  const tallies = yield* makePeriodTallies<Counted>(sql, "period_counts", {
+  const { add, prune, write } = yield* makePeriodTallies<Counted>(sql, "period_counts", {
     what: { type: "text", of: ({ what }) => what },
     mode: { type: "text", of: ({ mode }) => mode },
     provider: { type: "text", of: ({ provider }) => provider },
@@ -30,7 +30,9 @@ export const PeriodCountsPg = layerOf(PeriodCounts)(function* () {
   })
 
   return {
-    ...tallies,
+    add,
+    write,
+    prune: Effect.fn("PeriodCounts.prune")(prune),
 
     ended: Effect.fn("PeriodCounts.ended")((mode, from, stepMs) =>
       periodCounts(sql`

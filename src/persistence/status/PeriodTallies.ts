@@ -34,7 +34,7 @@ export const makePeriodTallies = Effect.fnUntraced(function* <Counted>(
   })
   const key = ["period_start", ...Object.keys(columns)].join(", ")
   const insert = `INSERT INTO ${table} (${key}, process, count)
-    SELECT ${key}, '${process}'::uuid, count FROM ${rows.rows("u", rows.names)}
+    SELECT ${key}, $${rows.names.length + 1}::uuid, count FROM ${rows.rows("u", rows.names)}
     ON CONFLICT (${key}, process) DO UPDATE SET count = greatest(${table}.count, EXCLUDED.count)`
 
   const add = Effect.fnUntraced(function* (counted: Counted) {
@@ -47,7 +47,7 @@ export const makePeriodTallies = Effect.fnUntraced(function* <Counted>(
 
   const write = Effect.gen(function* () {
     const due = [...tallies.values()].filter(({ count, written }) => count > written).map((tally) => ({ ...tally, tally }))
-    if (due.length > 0) yield* sql.unsafe(insert, rows.arrays(due))
+    if (due.length > 0) yield* sql.unsafe(insert, [...rows.arrays(due), process])
     // Others may have been counted while these were written.
     for (const { count, tally } of due) tally.written = count
     const current = (yield* Clock.currentTimeMillis) - PERIOD_MS
@@ -62,9 +62,9 @@ export const makePeriodTallies = Effect.fnUntraced(function* <Counted>(
   const prune = Effect.fnUntraced(function* (before: Instant, limit: number) {
     const [row] = yield* sweptCounts(sql`
       WITH old AS MATERIALIZED (
-        SELECT ctid FROM ${sql(table)} WHERE period_start < ${iso(before)}::timestamptz ORDER BY period_start LIMIT ${limit} FOR UPDATE SKIP LOCKED
+        SELECT ctid FROM ${sql.literal(table)} WHERE period_start < ${iso(before)}::timestamptz ORDER BY period_start LIMIT ${limit} FOR UPDATE SKIP LOCKED
       ),
-      removed AS (DELETE FROM ${sql(table)} p USING old o WHERE p.ctid = o.ctid RETURNING 1)
+      removed AS (DELETE FROM ${sql.literal(table)} p USING old o WHERE p.ctid = o.ctid RETURNING 1)
       SELECT count(*)::int AS swept FROM removed`)
     return row?.swept ?? 0
   })

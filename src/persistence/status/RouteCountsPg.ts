@@ -25,7 +25,7 @@ export const RouteCountsPg = layerOf(RouteCounts)(function* () {
   return {
     add: (mode, { tookMs, ...outcome }) => add({ ...outcome, mode, withinMs: tookMs === null ? 0 : boundOf(tookMs) }),
     write,
-    prune,
+    prune: Effect.fn("RouteCounts.prune")(prune),
 
     since: Effect.fn("RouteCounts.since")((from) =>
       routeCounts(sql`
