@@ -303,7 +303,7 @@ const protectionAnnounced = ({ migrationDatabaseUrl }: Pick<Settings, "migration
       if (!holds)
         yield* Effect.annotateLogs(
           Effect.logWarning(
-            'nothing protects audit rows, postings and history from this gateway; see docs/operations.md, "Two roles"'
+            'nothing protects audit rows, postings and history from this gateway; see docs/operations/installing.md, "Two roles"'
           ),
           { database_role: role }
         )

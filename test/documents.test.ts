@@ -22,7 +22,9 @@ import "./documents/Tour.ts"
 
 const root = resolve(import.meta.dirname, "..")
 const read = (file: string) => readFileSync(join(root, file), "utf8")
-const guides = ["docs/operations.md", ...readdirSync(join(root, "docs/runbooks")).map((file) => `docs/runbooks/${file}`)]
+const guides = ["operations", "runbooks"].flatMap((folder) =>
+  readdirSync(join(root, "docs", folder)).map((file) => `docs/${folder}/${file}`)
+)
 
 describe("SECURITY.md", () => {
   const threats = read("SECURITY.md").split("## Threats and controls")[1]?.split("\n## ")[0] ?? ""
@@ -64,7 +66,7 @@ describe("the operators' guides", () => {
   )
 
   it("show a trace with the names that spans have", () => {
-    const [, trace = ""] = /```text\n(trace [^]*?)```/.exec(read("docs/operations.md")) ?? []
+    const [, trace = ""] = /```text\n(trace [^]*?)```/.exec(read("docs/operations/investigating.md")) ?? []
     // Calls and statements are named by the exporter.
     const named = [...new Set(trace.match(/(?<= )[A-Z][A-Za-z]+\.[a-z]\w*(?![.\w])/g))]
     const source = globSync("src/**/*.ts", { cwd: root }).map(read).join("\n")

@@ -30,7 +30,7 @@ import { bookAll, freeze, reconciled, unfreeze, wrongFloats } from "./Operators.
 import { type Any, BOOKED, load, planned, repeated, wrongAnswers } from "./Payments.ts"
 
 // The database is lost with its only copy while tenants pay and charge at every provider, and restored from a base backup and the archived
-// write-ahead log, as docs/operations.md says. What was answered after the archive's end is forgotten. Exits 1 where anything of that is not found again.
+// write-ahead log, as docs/operations/durability.md says. What was answered after the archive's end is forgotten. Exits 1 where anything of that is not found again.
 
 const usage =
   "npm run restore-drill -- [--seconds N] [--archive-timeout SECONDS] [--clients N] [--seed N] [--without-freeze] [--record]"
@@ -220,7 +220,7 @@ interface Recovering {
   readonly any: Any
 }
 
-/** What docs/operations.md asks for before a restored database takes traffic, and how long after the order to restore each was done. */
+/** What docs/operations/durability.md asks for before a restored database takes traffic, and how long after the order to restore each was done. */
 const recovered = async ({ any, concerned, first, operations, stage }: Recovering) => {
   const began = performance.now()
   const since = () => Math.round(performance.now() - began)

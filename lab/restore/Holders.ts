@@ -10,7 +10,7 @@ type OperationKind = Operation["kind"]
 export interface Holder {
   readonly provider: string
   readonly kinds: readonly [OperationKind, ...ReadonlyArray<OperationKind>]
-  /** Whether the provider's documents promise that a reference is taken once: the rows of docs/operations.md. */
+  /** Whether the provider's documents promise that a reference is taken once: the rows of docs/operations/durability.md. */
   readonly isPromised: boolean
   readonly key: Key
 }

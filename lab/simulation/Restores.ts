@@ -17,7 +17,7 @@ export const RESTORED_FROM = 3_000_000
 
 export const isRestored = (seed: number): boolean => seed >= RESTORED_FROM && !isUnsteady(seed) && !isDeclared(seed)
 
-/** Where the next provider of a corridor got what another one had before, it would be a new payment: docs/operations.md says what is done then. */
+/** Where the next provider of a corridor got what another one had before, it would be a new payment: docs/operations/durability.md says what is done then. */
 export const restoredSetting = (random: Random): Setting => {
   const promising = MOVERS.filter(({ guarantees }) => guarantees.clientReference !== "none").map(({ name }) => name)
   const [first = "", ...others] = promising

@@ -123,7 +123,7 @@ const messagesOf = (
 /** The replacement of an option that an earlier release had. */
 const insteadOf = (error: CliError.NonShowHelpErrors): ReadonlyArray<string> =>
   error._tag === "UnrecognizedOption" && error.option === "--workers"
-    ? ["a gateway is one process: run several behind HAProxy (docs/operations.md, Several processes on one machine)"]
+    ? ["a gateway is one process: run several behind HAProxy (docs/operations/machines.md, Several processes on one machine)"]
     : []
 
 /** A damaged file is no mistake of the program, whose stack would say nothing of it. */

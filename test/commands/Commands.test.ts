@@ -62,8 +62,9 @@ describe("the operators' commands", () => {
       const [flag, instead] = refused.errors.split("\n")
       expect(flag).toContain("--workers")
       const [, heading = ""] =
-        /^a gateway is one process: run several behind HAProxy \(docs\/operations\.md, (.+)\)$/.exec(instead ?? "") ?? []
-      expect(readFileSync("docs/operations.md", "utf8")).toContain(`\n## ${heading}\n`)
+        /^a gateway is one process: run several behind HAProxy \(docs\/operations\/machines\.md, (.+)\)$/.exec(instead ?? "") ??
+        []
+      expect(readFileSync("docs/operations/machines.md", "utf8")).toContain(`\n## ${heading}\n`)
     })
   )
 

@@ -40,7 +40,7 @@ describe("the shipped HAProxy before the API", () => {
       expect(file).toMatch(/^ *http-reuse never$/m)
       // Every other condition would send a request again that a node may have executed.
       expect(file.match(/^ *retry-on .*$/gm)).toEqual(["    retry-on conn-failure"])
-      expect(shipped("docs/operations.md")).toContain(`\`KEEP_ALIVE\` (${keepAliveMs / 1000} s)`)
+      expect(shipped("docs/operations/installing.md")).toContain(`\`KEEP_ALIVE\` (${keepAliveMs / 1000} s)`)
     })
   )
 })

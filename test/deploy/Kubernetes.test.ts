@@ -112,7 +112,7 @@ describe("the Kubernetes manifests", () => {
   )
 
   it("take settings and accounts that are made: a ConfigMap here, and secrets as the page says", () => {
-    const made = [...read("docs/operations.md").matchAll(/create secret generic (\S+)/g)].map(([, name]) => name)
+    const made = [...read("docs/operations/installing.md").matchAll(/create secret generic (\S+)/g)].map(([, name]) => name)
     for (const { envFrom } of containers)
       for (const { configMapRef, secretRef } of envFrom) {
         if (configMapRef !== undefined)

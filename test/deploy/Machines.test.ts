@@ -65,7 +65,7 @@ describe("the image", () => {
       expect(healthcheck?.test).toEqual(["CMD", ...command])
       expect([healthcheck?.interval, healthcheck?.timeout, healthcheck?.start_period]).toEqual(times)
     }
-    expect(read("docs/operations.md")).toContain(`podman run --health-cmd "${command.join(" ")}"`)
+    expect(read("docs/operations/installing.md")).toContain(`podman run --health-cmd "${command.join(" ")}"`)
     expect(read("deploy/healthy.js")).toContain(`process.env.MANAGEMENT_PORT ?? "${imageEnvironment["MANAGEMENT_PORT"]}"`)
   })
 })

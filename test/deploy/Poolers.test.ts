@@ -87,7 +87,7 @@ describe("a pooler in front of the database", () => {
     // PgBouncer keeps the time zone itself.
     const names = Object.keys(sessionSettings).filter((name) => name !== "TimeZone")
     expect(ignored.split(", ").toSorted()).toEqual(names.toSorted())
-    const page = configured("docs/operations.md")
+    const page = configured("docs/operations/durability.md")
     for (const name of names) expect(page).toContain(`SET ${name} = '${sessionSettings[name]}'`)
   })
 

@@ -100,7 +100,7 @@ describe("the candidates of a payment", () => {
   })
 
   it("are explained to operators, each verdict with the words that the console has", () => {
-    const page = readFileSync("docs/operations.md", "utf8")
+    const page = readFileSync("docs/operations/investigating.md", "utf8")
     for (const [verdict, meaning] of Object.entries(verdicts)) expect(page).toContain(`| \`${verdict}\` | ${meaning} |`)
   })
 })

@@ -100,7 +100,7 @@ export const joined = (
   const isKnown = ({ found: what, rule, subject }: LedgerDifference) =>
     before.some((one) => one.rule === rule && one.subject === subject && one.found === what)
   const fresh = found.filter((one) => !isKnown(one))
-  // What could not be read takes no place of what was found.
+  // An unread place counts by itself, and leaves the room of the differences as it is.
   const kindOf = ({ rule, unread }: LedgerDifference) => `${rule} ${unread === true}`
   const taken = new Map<string, number>()
   const countOf = (one: LedgerDifference) => {

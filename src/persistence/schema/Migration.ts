@@ -12,7 +12,7 @@ export interface BaseMigration {
 
 /**
  * A change of a schema that gateways work on. Its steps are done one after the other, each by itself, and a process that dies goes on where it
- * was. The release before keeps running on the result, unless the migration says what it needs: docs/operations.md, "Upgrade without a lost request".
+ * was. The release before keeps running on the result, unless the migration says what it needs: docs/operations/maintaining.md, "Upgrade without a lost request".
  */
 export interface SteppedMigration {
   readonly name: string

@@ -41,7 +41,7 @@ const weaknessOf = (connection: PgConnection.PgConnection): Effect.Effect<string
 
 /** For the operator who has to mend it. */
 export const forgetful = (weakness: string): string =>
-  `a crash could take back what is committed (${weakness}): see docs/operations.md#what-a-commit-survives`
+  `a crash could take back what is committed (${weakness}): see docs/operations/durability.md#what-a-commit-survives`
 
 const ASKED_EVERY_MS = 1000
 /** In the time of the machine, whatever clock a test moves: each look is a real statement. */

@@ -27,7 +27,7 @@ export type Choice<S extends SeenServer> = { readonly server: Answered<S> } | { 
 type Answered<S extends SeenServer> = S & { readonly facts: ServerFacts }
 
 /**
- * The one server that may be written to, of those that could be asked. docs/operations.md has the argument.
+ * The one server that may be written to, of those that could be asked. docs/operations/durability.md has the argument.
  *
  * A server that came back after another one was promoted has an older timeline than that one, and is refused while this process has seen
  * the newer, or a standby of it. Where it has not, the server waits for a standby that does not follow it, and is refused for that. A server that was accepted with
@@ -93,7 +93,7 @@ const highestOf = (cluster: string | null, seen: ReadonlyArray<SeenServer>, { hi
   for (const [name, facts] of ofStandbys)
     if (facts.cluster === cluster && timelineOf(facts) > highest) {
       highest = timelineOf(facts)
-      by = `, which its standby ${name} says: see docs/operations.md#failover`
+      by = `, which its standby ${name} says: see docs/operations/durability.md#failover`
     }
   return { highest, by }
 }

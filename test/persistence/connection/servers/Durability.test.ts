@@ -162,7 +162,7 @@ it("is not trusted to a cluster with a worker that would lose it, but for one th
 })
 
 const why = (weakness: string): string =>
-  `a crash could take back what is committed (${weakness}): see docs/operations.md#what-a-commit-survives`
+  `a crash could take back what is committed (${weakness}): see docs/operations/durability.md#what-a-commit-survives`
 
 const startWithoutFsync = async ({ folder, port, sql }: Member): Promise<void> => {
   const account = await Effect.runPromise(PostgresInstall.account(folder))

@@ -41,7 +41,8 @@ describe("the server that is written to", () => {
 
   it("is none that a crash could take commits back from, which is named; a standby like that is named before it is promoted", () => {
     const weak = { weakness: "fsync = off" }
-    const why = "a crash could take back what is committed (fsync = off): see docs/operations.md#what-a-commit-survives"
+    const why =
+      "a crash could take back what is committed (fsync = off): see docs/operations/durability.md#what-a-commit-survives"
     expect(choice({ a: standby, b: weak })).toBe(`no server takes writes: b: ${why}; a is a standby`)
     const known = { accepted: { name: "b", startedAt: "monday", timeline: 3 } }
     expect(choice({ b: weak }, known)).toBe(`no server takes writes: b: ${why}`)
@@ -68,7 +69,7 @@ describe("the server that is written to", () => {
     const stray = { name: "c", facts: { ...facts, ...standby, timeline: 3 } }
     seen(stray)
     expect(choice(primary, { standbys: last })).toBe(
-      "no server takes writes: a is an old primary, of timeline 2: the database is at 3, which its standby c says: see docs/operations.md#failover"
+      "no server takes writes: a is an old primary, of timeline 2: the database is at 3, which its standby c says: see docs/operations/durability.md#failover"
     )
     // Gone for a while, it has not taken back what it said.
     seen({ name: "c", facts: "does not answer" })
