@@ -9,8 +9,8 @@ export const MINUTE = 60 * SECOND
 export const HOUR = 60 * MINUTE
 export const DAY = 24 * HOUR
 
-/** The orders are placed one after another, and the last of them is so much younger. */
-const ORDERED_WITHIN = 3 * MINUTE
+/** The orders are placed one after another, and the last of them is so much younger, by the clock of the story: up to five minutes were seen. */
+const ORDERED_WITHIN = 6 * MINUTE
 
 /** Ages at which the gateway looks for work and the outside goes on: a little after what a gateway's schedule has. */
 export const AGES: ReadonlyArray<number> = [
