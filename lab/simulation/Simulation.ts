@@ -92,10 +92,10 @@ const outcomeOf = Effect.fnUntraced(function* (story: Story, setting: Setting, p
   const positions = new Map<string, Position>()
   for (const { appId, mode } of POSITIONS)
     for (const own of yield* Context.get(ports, FloatLedger).positions(AppId.make(appId), mode)) {
-      const { available, collected, currency, paidOut, providerFees: fees, receivable, reserved } = own
-      // What was taken back after it was paid out is owed by the tenant.
+      const { available, collected, currency, owed, paidOut, providerFees: fees, reserved } = own
+      // What was taken back after it was paid out is owed by the tenant: the part of its receivable that its float does not cover.
       positions.set(`${appId}/${mode}/${currency}`, {
-        available: available - (receivable ?? 0n),
+        available: available - (owed ?? 0n),
         reserved,
         collected,
         paidOut,
