@@ -1,18 +1,17 @@
 import { Clock, Effect, Option, Schema } from "effect"
 import { Command, Flag } from "effect/cli"
-import { corridorDoubts, providerNames } from "../App.ts"
+import { providerNames } from "../App.ts"
 import { corridorMistake, corridorName } from "../domain/ConfigurationChange.ts"
 import { Availability, type Corridor, type CorridorKey, CustomerAction } from "../domain/Corridor.ts"
 import { Currency } from "../domain/Currency.ts"
 import { Corridors } from "../services/ports/Corridors.ts"
-import { ProviderSwitches, switchedOff } from "../services/ports/ProviderSwitches.ts"
 import { Amount, CommaList, choice, flag, help, Words, words } from "./Arguments.ts"
 import { CommandRefusal, WrongUsage } from "./CommandRefusal.ts"
 import { CHANGED_MEANWHILE, corridorArguments, prefer, routedView, show } from "./CorridorRoutes.ts"
 import { operatorPorts } from "./Installation.ts"
 import { auditEntry } from "./Operator.ts"
 import { printResult } from "./Output.ts"
-import { settingsWithProviders } from "./Provider.ts"
+import { corridorDoubtsHere } from "./Provider.ts"
 
 // Turns a corridor on or off (`corridor set … --active true|false`), and sets who serves it, its bounds and what it needs.
 
@@ -87,8 +86,7 @@ const set = Command.make(
     const seen = Option.isNone(found) ? null : before.updatedAt
     if (!(yield* corridors.put(next, yield* auditEntry("corridor set", corridorName(key), details), seen)))
       return yield* new CommandRefusal(CHANGED_MEANWHILE)
-    const { providers } = yield* Effect.scoped(settingsWithProviders)
-    const doubtsOf = yield* corridorDoubts(providers, now, switchedOff(yield* (yield* ProviderSwitches).list))
+    const doubtsOf = yield* corridorDoubtsHere(now)
     yield* printResult({ ...routedView(next), warnings: next.providers.flatMap((name) => doubtsOf(next, name)) })
   }, Effect.provide(operatorPorts))
 ).pipe(

@@ -1,6 +1,7 @@
 import { Effect, Layer, Option } from "effect"
 import { Command } from "effect/cli"
 import * as App from "../App.ts"
+import type { Instant } from "../domain/Instant.ts"
 import { Corridors } from "../services/ports/Corridors.ts"
 import { GatewayStatus } from "../services/ports/GatewayStatus.ts"
 import { ProviderRegistry } from "../services/ports/ProviderRegistry.ts"
@@ -41,6 +42,12 @@ export const settingsWithProviders = Effect.gen(function* () {
   const settings = yield* Installation.forOneCommand
   if (settings.providers.length > 0) return settings
   return yield* SimulatorProcess.withRunningSimulator(settings)
+})
+
+/** The doubts about providers of corridors, by the settings of this process and the switches in its database. */
+export const corridorDoubtsHere = Effect.fnUntraced(function* (at: Instant) {
+  const { providers } = yield* Effect.scoped(settingsWithProviders)
+  return yield* App.corridorDoubts(providers, at, switchedOff(yield* (yield* ProviderSwitches).list))
 })
 
 const registryLayer = Layer.unwrap(Effect.map(settingsWithProviders, App.gatewayStatus)).pipe(Layer.provideMerge(App.logs))

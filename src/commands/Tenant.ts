@@ -3,12 +3,15 @@ import { Argument, Command } from "effect/cli"
 import type { AppId } from "../domain/Ids.ts"
 import { maskedText } from "../domain/Masking.ts"
 import { Capability, defaultCapabilities, sortedCapabilities, type Tenant } from "../domain/Tenant.ts"
+import { pinDoubts } from "../services/ports/CorridorDoubts.ts"
+import { Corridors } from "../services/ports/Corridors.ts"
 import { Tenants } from "../services/ports/Tenants.ts"
 import { appId, choice, exampleProvider, help, providerName, reason, requireKnownProviders, Words } from "./Arguments.ts"
 import { CommandRefusal, noTenant } from "./CommandRefusal.ts"
 import { operatorPorts } from "./Installation.ts"
 import { auditEntry } from "./Operator.ts"
 import { printResult } from "./Output.ts"
+import { corridorDoubtsHere } from "./Provider.ts"
 
 const create = Command.make(
   "create",
@@ -70,13 +73,17 @@ const pin = Command.make(
     yield* requireKnownProviders([provider])
     const tenants = yield* Tenants
     const entry = yield* auditEntry("tenant pin", appId, { provider, reason: maskedText(reason) })
-    yield* answerTenant(appId, yield* tenants.pin(appId, provider, entry), treatedView)
+    const changed = yield* tenants.pin(appId, provider, entry)
+    if (Option.isNone(changed)) return yield* noTenant(appId)
+    const doubtsOf = yield* corridorDoubtsHere(yield* Clock.currentTimeMillis)
+    const warnings = pinDoubts(yield* (yield* Corridors).list, provider, doubtsOf)
+    yield* printResult({ ...treatedView(changed.value), warnings })
   }, Effect.provide(operatorPorts))
 ).pipe(
-  help("Send a tenant to one provider alone, in every corridor that has it; other corridors keep their order", [
-    `gateway tenant pin shop ${exampleProvider} --reason "their own contract"`,
-    "Send a tenant to one provider"
-  ])
+  help(
+    "Send a tenant to one provider alone, in every corridor that has it; other corridors keep their order. The warnings say in which open corridors it would be refused, by the settings here, and why",
+    [`gateway tenant pin shop ${exampleProvider} --reason "their own contract"`, "Send a tenant to one provider"]
+  )
 )
 
 const unpin = Command.make(

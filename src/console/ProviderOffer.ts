@@ -1,7 +1,6 @@
 import { type ComponentChild, h } from "preact"
-import { corridorName } from "../domain/ConfigurationChange.ts"
 import type { Corridor } from "../domain/Corridor.ts"
-import type { DoubtsOf } from "../services/ports/CorridorDoubts.ts"
+import { type DoubtsOf, notNamed, openRowsOf } from "../services/ports/CorridorDoubts.ts"
 
 /** The providers that a form offers, and why it does not offer the others. */
 export interface ProviderOffer {
@@ -16,20 +15,11 @@ export const corridorOffer = (row: Corridor, known: ReadonlyArray<string>, doubt
 /** For the pin of a tenant: those that would serve at least one open corridor that names them. */
 export const pinOffer = (rows: ReadonlyArray<Corridor>, known: ReadonlyArray<string>, doubtsOf: DoubtsOf): ProviderOffer =>
   offerOf(known, (name) => {
-    const named = rowsOf(rows, name)
+    const named = openRowsOf(rows, name)
     if (named.length === 0) return [notNamed(name)]
     const doubts = named.map((row) => doubtsOf(row, name))
     return doubts.some((one) => one.length === 0) ? [] : [...new Set(doubts.flat())]
   })
-
-/** Why a tenant that is pinned to the provider would have nothing of the pin, or be refused in a corridor. */
-export const pinDoubts = (rows: ReadonlyArray<Corridor>, provider: string, doubtsOf: DoubtsOf): ReadonlyArray<string> => {
-  const named = rowsOf(rows, provider)
-  if (named.length === 0) return [notNamed(provider)]
-  return named.flatMap((row) =>
-    doubtsOf(row, provider).map((doubt) => `${corridorName(row).replaceAll("/", " ")} would not work for it: ${doubt}.`)
-  )
-}
 
 /** Beside a form. */
 export const notOffered = ({ doubts }: ProviderOffer): ComponentChild =>
@@ -51,8 +41,3 @@ const offerOf = (names: ReadonlyArray<string>, why: (name: string) => ReadonlyAr
     doubts: all.flatMap(({ doubts }) => doubts)
   }
 }
-
-const rowsOf = (rows: ReadonlyArray<Corridor>, provider: string): ReadonlyArray<Corridor> =>
-  rows.filter((row) => row.active && row.providers.includes(provider))
-
-const notNamed = (provider: string): string => `no open corridor names ${provider}`

@@ -262,3 +262,45 @@ describe("corridor set", () => {
     })
   )
 })
+
+describe("tenant pin", () => {
+  it.effect("says, in the words of the console, in which open corridors of the provider the tenant would be refused", () =>
+    Effect.gen(function* () {
+      const { url } = yield* Effect.promise(() => freshDatabase())
+      const account = {
+        ...installedOn(url),
+        PAYSTACK_BASE_URL: "https://paystack.example",
+        PAYSTACK_LIVE_SECRET_KEY: "sk_live_1",
+        PAYSTACK_PAYOUT_FEES: "KES:momo:1000"
+      }
+      const result = (line: string, ...more: ReadonlyArray<string>) =>
+        Effect.map(gateway(account, ...line.split(" "), ...more, "--json"), ({ code, errors, output }) => {
+          expect({ code, errors }).toEqual({ code: 0, errors: "" })
+          return JSON.parse(output)
+        })
+      const warningsOf = (provider: string) =>
+        Effect.map(result(`tenant pin shop ${provider} --reason contract`), ({ pinned_provider: pinned, warnings }) => {
+          expect(pinned).toBe(provider)
+          return warnings
+        })
+      yield* result("tenant create shop")
+      expect(yield* warningsOf("paystack")).toEqual(["no open corridor names paystack"])
+
+      yield* result("corridor set KE KES payout momo --provider eversend,paystack")
+      expect(yield* warningsOf("paystack")).toEqual([])
+      yield* result("provider off paystack --reason why")
+      expect(yield* warningsOf("paystack")).toEqual([
+        "KE KES payout momo would not work for it: paystack is switched off for everybody."
+      ])
+      yield* result("provider on paystack --reason mended")
+
+      yield* result("corridor set GH GHS payout momo --provider eversend,paystack")
+      expect(yield* warningsOf("paystack")).toEqual([
+        "GH GHS payout momo would not work for it: no fee of paystack's contract covers this corridor."
+      ])
+      expect(yield* warningsOf("eversend")).toContain(
+        "KE KES payout momo would not work for it: eversend has no account in the settings."
+      )
+    })
+  )
+})

@@ -1,4 +1,5 @@
 import { Context, type Effect } from "effect"
+import { corridorName } from "../../domain/ConfigurationChange.ts"
 import type { Corridor } from "../../domain/Corridor.ts"
 import type { Instant } from "../../domain/Instant.ts"
 
@@ -16,3 +17,18 @@ export class CorridorDoubts extends Context.Service<
     readonly read: (at: Instant) => Effect.Effect<DoubtsOf>
   }
 >()("gateway/services/ports/CorridorDoubts") {}
+
+/** Why a tenant that is pinned to the provider would have nothing of the pin, or be refused in a corridor. */
+export const pinDoubts = (rows: ReadonlyArray<Corridor>, provider: string, doubtsOf: DoubtsOf): ReadonlyArray<string> => {
+  const named = openRowsOf(rows, provider)
+  if (named.length === 0) return [notNamed(provider)]
+  return named.flatMap((row) =>
+    doubtsOf(row, provider).map((doubt) => `${corridorName(row).replaceAll("/", " ")} would not work for it: ${doubt}.`)
+  )
+}
+
+/** The corridors in which a pin to the provider counts. */
+export const openRowsOf = (rows: ReadonlyArray<Corridor>, provider: string): ReadonlyArray<Corridor> =>
+  rows.filter((row) => row.active && row.providers.includes(provider))
+
+export const notNamed = (provider: string): string => `no open corridor names ${provider}`
