@@ -2,13 +2,16 @@ import { Context, type Effect } from "effect"
 import type { Mode } from "../../domain/Ids.ts"
 import type { AccountFingerprint } from "../../domain/ProviderAccount.ts"
 
-/** By which account of a provider records were sent that keep none, because they were made before accounts were kept. */
+/**
+ * Records from before accounts were stored do not say which provider account sent them. This port stores that account, by its
+ * fingerprints.
+ */
 export class AccountClaims extends Context.Service<
   AccountClaims,
   {
     /**
-     * Keeps these fingerprints as those of the account in whose name such records were sent, unless some are kept for the provider and mode
-     * already: the first claim stands for ever. Answers those that are kept.
+     * Stores these fingerprints for the records of this provider and mode that name no account. The first claim stands for
+     * ever: when one is stored already, nothing changes. Returns the stored fingerprints.
      */
     readonly claim: (
       provider: string,

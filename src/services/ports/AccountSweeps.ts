@@ -3,15 +3,15 @@ import type { Mode } from "../../domain/Ids.ts"
 import type { Instant } from "../../domain/Instant.ts"
 
 /**
- * When the account at a provider is next looked through, by whichever process comes first. At least once a turn: a process that dies in the middle leaves
- * the rest to the next one after the lease.
+ * Schedules the sweeps of provider accounts, so that one process at a time makes a sweep. Delivery is at least once: when a
+ * process dies during a sweep, another one repeats it after the lease ends.
  */
 export class AccountSweeps extends Context.Service<
   AccountSweeps,
   {
-    /** Whether it is this process's turn, until `until`. An account that was never looked through is due. */
+    /** True when this process gets the sweep; it then holds the lease until `until`. An account that was never swept is due. */
     readonly claim: (provider: string, mode: Mode, now: Instant, until: Instant) => Effect.Effect<boolean>
-    /** It was looked through, and is due again at `nextAt`. */
+    /** The sweep is complete; the next one is due at `nextAt`. */
     readonly done: (provider: string, mode: Mode, nextAt: Instant) => Effect.Effect<void>
   }
 >()("gateway/services/ports/AccountSweeps") {}

@@ -3,12 +3,12 @@ import type { AppId, Mode } from "../../domain/Ids.ts"
 import type { Instant } from "../../domain/Instant.ts"
 import type { Caller } from "../../domain/Tenant.ts"
 
-/** One operator's change, to be written in the same commit as the change itself. */
+/** A change by an operator. It is committed together with the change itself. */
 export interface AuditEntry {
   readonly at: Instant
   /** The operating system's user for a command, "<app_id>/<key_id>" for a request. */
   readonly actor: string
-  /** As the command says it: "tenant create", "float credit". */
+  /** The name of the command: "tenant create", "float credit". */
   readonly action: string
   /** The tenant, key or corridor that was changed. */
   readonly subject: string
@@ -16,12 +16,12 @@ export interface AuditEntry {
   readonly details: Readonly<Record<string, string>>
 }
 
-/** The author and time of a change, and the members of its audit row besides the change itself. */
+/** Who made a change and when, and further details for its audit row. */
 export interface AuditBy extends Pick<AuditEntry, "at" | "actor"> {
   readonly details?: AuditEntry["details"]
 }
 
-/** A change that a tenant made with a key of its own: it goes to the tenant's stream, and not to the operators' log. */
+/** A change that a tenant made with its own API key. It goes to the tenant's stream, not to the operators' log. */
 export interface TenantChange extends AuditEntry {
   readonly tenant: { readonly appId: AppId; readonly mode: Mode }
 }
@@ -33,7 +33,7 @@ export const tenantChange = (
   details: AuditEntry["details"]
 ): TenantChange => ({ at, actor: `${appId}/${keyId}`, action, subject: appId, details, tenant: { appId, mode } })
 
-/** A change and who made it, as ports that change configuration take it: an operator's or a tenant's. */
+/** An audited change by an operator or a tenant, for the ports that change configuration. */
 export type AuditedChange = AuditEntry | TenantChange
 
 export interface AuditRow extends AuditEntry {
@@ -45,38 +45,38 @@ export interface AuditRow extends AuditEntry {
 /** Null for no filter. */
 export interface AuditFilter {
   readonly actor: string | null
-  /** The action, or what it begins with: "float" is every change of a float. */
+  /** The action or its beginning: "float" matches every change of a float. */
   readonly action: string | null
-  /** The subject, or what it begins with before a slash. */
+  /** The subject, or the part of it before a slash. */
   readonly subject: string | null
-  /** Included. */
+  /** Inclusive. */
   readonly from: Instant | null
-  /** Not included. */
+  /** Exclusive. */
   readonly to: Instant | null
 }
 
-/** The end of the chain. A copy outside the database shows later whether everything up to it is still there. */
+/** The end of the chain. A copy outside the database proves later that no row up to it is missing. */
 export interface AuditHead {
   readonly sequence: bigint
   /** In hex; empty before the first row. */
   readonly hash: string
 }
 
-/** As `gateway audit verify --head` takes it. */
+/** In the form that `gateway audit verify --head` accepts. */
 export const headText = ({ hash, sequence }: AuditHead): string => `${sequence}:${hash}`
 
 /**
- * The message of a process's log line that has the head as `audit_head`. It is written when the process sees the log end there, and when it
- * has appended to it.
+ * The message of the log line that carries the head as `audit_head`. A process writes it when it reads the end of the log and
+ * after it appends a row.
  */
 export const AUDIT_HEAD_MESSAGE = "the end of the audit log"
 
 export interface CurrentAuditHead extends AuditHead {
-  /** Whether a gateway wrote it. */
+  /** Whether a gateway wrote this row. */
   readonly authentic: boolean
 }
 
-/** A row that says who may do what, and is not as the log says. */
+/** A row of the access tables that does not agree with the audit log. */
 export interface AccessDifference {
   /** "operator asha", "key shop/k_1", "tenant shop". */
   readonly subject: string
@@ -84,22 +84,25 @@ export interface AccessDifference {
 }
 
 export interface AuditReport {
-  /** So many rows hold, from the first on. */
+  /** How many rows are valid, counted from the first. */
   readonly rows: bigint
-  /** The first place that does not: changed, removed, or not written by a gateway. Null where everything holds. */
+  /** The first invalid row: changed, missing, or not written by a gateway. Null when all are valid. */
   readonly brokenAt: bigint | null
   readonly why: string | null
   readonly head: AuditHead
-  /** The rows that are there, and that no gateway wrote as they are; the first hundred. */
+  /** Rows that exist but that no gateway wrote in their present form; at most the first hundred. */
   readonly forged: ReadonlyArray<bigint>
-  /** Operators, keys, tenants, limits, ceilings, denials, corridors, switches and proposals that differ from what the genuine rows say, or whose seal does not fit. */
+  /**
+   * Operators, keys, tenants, limits, ceilings, denials, corridors, switches and proposals that differ from what the genuine
+   * audit rows say, or whose seal does not match.
+   */
   readonly access: ReadonlyArray<AccessDifference>
 }
 
 /**
- * The operators' audit log: a chain in which each row holds a keyed hash over the row before it. Other ports append to it, each entry in the
- * same commit as its change; this port only reads. `verify` reports damage as data: it never fails because of what it finds. A database that
- * cannot be read is a defect.
+ * The operators' audit log: a hash chain, in which each row holds a keyed hash over itself and the row before it. This port
+ * only reads; other ports append an entry in the same commit as the change it describes. `verify` reports damage as data and
+ * never fails because of it. A database that cannot be read is a defect.
  */
 export class AuditLog extends Context.Service<
   AuditLog,
@@ -107,20 +110,20 @@ export class AuditLog extends Context.Service<
     /** Newest first, at most `limit`. */
     readonly list: (limit: number) => Effect.Effect<ReadonlyArray<AuditRow>>
     /**
-     * As `list`, of those that fit, before a row. A page looks at a bounded number of rows: it may hold fewer, or none, and still say before which
-     * row the next one begins; null where nothing older is left.
+     * As `list`, filtered, from before a given row. A page examines a bounded number of rows, so it may hold fewer than `limit`
+     * items or none while `next` is set. `next` is the row to continue before; null when nothing older is left.
      */
     readonly search: (
       filter: AuditFilter,
       page: { readonly limit: number; readonly before: bigint | null }
     ) => Effect.Effect<{ readonly rows: ReadonlyArray<AuditRow>; readonly next: bigint | null }>
     readonly head: Effect.Effect<CurrentAuditHead>
-    /** The hash, in hex, that the row of this number has now; null where there is no such row. */
+    /** The hash, in hex, that this row has now; null when the row does not exist. */
     readonly hashAt: (sequence: bigint) => Effect.Effect<string | null>
     /**
-     * Recomputes the whole chain, up to a head that only a gateway can have written, and replays it: each present permission must come from
-     * an operator's change. Only with `exported`, a head that was seen outside, does it detect a database that was restored as a whole to
-     * an earlier state. The first digits of its hash are enough.
+     * Recomputes the whole chain up to a head that only a gateway can have written, and replays it: every present permission
+     * must come from an operator's change. To detect a database that was restored as a whole to an earlier state, pass
+     * `exported`, a head that was recorded outside the database; the first digits of its hash are enough.
      */
     readonly verify: (exported: AuditHead | null) => Effect.Effect<AuditReport>
   }

@@ -3,29 +3,35 @@ import type { Beneficiary } from "../../domain/Beneficiary.ts"
 import type { AppId, Mode, Reference } from "../../domain/Ids.ts"
 import type { AuditedChange } from "./AuditLog.ts"
 
-/** Where a page ended: the next one begins with what is older. */
+/** Where a page ended. The next page begins with the rows older than this one. */
 export interface BeneficiaryCursor {
   readonly createdAt: number
   readonly id: string
 }
 
 /**
- * Recipients that tenants have paid, masked. `FloatLedger.apply` saves them in the commit that records the payout's acceptance; this port reads
- * and purges. Each tenant and mode sees its own rows only. Newest first, and a page continues after its cursor whatever is added meanwhile.
+ * The recipients that a tenant has paid, masked. `FloatLedger.apply` stores them in the commit that records the payout's
+ * acceptance; this port reads and purges them. A tenant sees only its own rows of one mode.
  */
 export class Beneficiaries extends Context.Service<
   Beneficiaries,
   {
-    /** The tenant's own, of one mode, newest first, at most `limit`; those after `from` where it is given. */
+    /**
+     * The tenant's recipients in one mode, newest first, at most `limit`, beginning after the cursor when one is given. Rows
+     * that are added while a client pages do not shift the pages.
+     */
     readonly list: (
       appId: AppId,
       mode: Mode,
       limit: number,
       from: BeneficiaryCursor | null
     ) => Effect.Effect<ReadonlyArray<Beneficiary>>
-    /** None for an absent one, a foreign one or one of the other mode alike. */
+    /** None when it does not exist, belongs to another tenant or is of the other mode. */
     readonly find: (appId: AppId, mode: Mode, id: Reference) => Effect.Effect<Option.Option<Beneficiary>>
-    /** Removes every one of the tenant's, of both modes, and writes their count down with the change, once and in the same commit. */
+    /**
+     * Removes all of the tenant's recipients in both modes. The number removed is written to the audit row of the change in the
+     * same commit, and returned.
+     */
     readonly purge: (appId: AppId, change: AuditedChange) => Effect.Effect<number>
   }
 >()("gateway/services/ports/Beneficiaries") {}

@@ -3,48 +3,55 @@ import type { ClockLeap } from "../../domain/ClockLeaps.ts"
 import type { Instant } from "../../domain/Instant.ts"
 import type { AuditEntry } from "./AuditLog.ts"
 
-/** Why nothing is removed, and since when, by the clock that is doubted. */
+/** Why the removal of old rows is stopped, and since when by the clock in doubt. Both are null when there is no doubt. */
 export interface ClockState {
   readonly doubt: string | null
   readonly doubtedAt: Instant | null
-  /** The newest time that a gateway has believed; null before the first look. */
+  /** The latest time that a gateway has trusted; null before the first check. */
   readonly trustedUntil: Instant | null
 }
 
-/** The right time as a person typed it may be so old when it is compared. */
+/** The largest difference between the database's clock and the time that an operator confirms as the right one. */
 export const TYPED_WITHIN_MS = 120_000
 
 /**
- * Whether the database's clock may be trusted for the removal of rows by age. One doubt, of any node, stops all nodes until an operator
- * confirms the clock: a removal that is late costs disk, and one that is early may cost money.
+ * Decides whether the database's clock may be trusted to remove rows by age. A doubt on any node stops removal on all nodes
+ * until an operator confirms the clock: a late removal costs disk space, an early one may cost money.
  */
 export class ClockWatch extends Context.Service<
   ClockWatch,
   {
     /**
-     * To be asked before each removal: the database's time, by which age may be reckoned; none while there is doubt. A doubt that arises with this look is
-     * kept for all nodes. Whatever the clock does afterwards, the time that was answered stays believed.
+     * Call this before each removal. Returns the database's time, which may be used to compute ages; none while the clock is in
+     * doubt. A new doubt is stored for all nodes. Once a time has been returned it stays trusted, whatever the clock does
+     * afterwards.
      */
     readonly look: Effect.Effect<Option.Option<Instant>>
-    /** Both clocks and what is known of them. Judges nothing. */
+    /** Both clocks and the stored state. Makes no judgement. */
     readonly standing: Effect.Effect<ClockState & { readonly database: Instant; readonly machine: Instant }>
     /**
-     * Ends a doubt: what the database's clock shows now is the right time. False, and no audit row, where there is no doubt, or where that clock is
-     * further than `TYPED_WITHIN_MS` from `rightTime`.
+     * Ends a doubt: the database's clock is right now. Returns false, and writes no audit row, when there is no doubt or when
+     * that clock is more than `TYPED_WITHIN_MS` from `rightTime`.
      */
     readonly confirm: (rightTime: Instant, audit: AuditEntry) => Effect.Effect<boolean>
   }
 >()("gateway/services/ports/ClockWatch") {}
 
-/** The watch as this process knows it, without a query: read together with the time itself, so that no new time comes without it. */
+/**
+ * The state of the clock as this process knows it, without a query. It is read together with the time itself, so that a new
+ * time is never used without it.
+ */
 export const ClockTrust = Context.Reference<{
-  /** For a removal beside other work, whose own statement may not ask: nothing younger than that time is old. */
+  /** For a removal inside other work whose statement cannot call `look`: rows younger than this time are not old. */
   readonly trustedUntil: Effect.Effect<Instant>
-  /** Nonces that ended by then may have been removed. */
+  /** Nonces that expired before this time may have been removed. */
   readonly noncesUntil: Effect.Effect<Instant>
-  /** Where the time that this process reads went forward further than time did, or may have: while no gateway watched it. */
+  /**
+   * Intervals in which the time that this process reads went forward faster than real time, or may have done so because no
+   * gateway was watching it.
+   */
   readonly leaps: Effect.Effect<ReadonlyArray<ClockLeap>>
-  /** When this process began: of a leap before it that an operator has confirmed since, it knows nothing. */
+  /** When this process started. It does not know earlier leaps that an operator has confirmed since. */
   readonly begunAt: Instant
 }>("gateway/services/ports/ClockTrust", {
   defaultValue: () => ({

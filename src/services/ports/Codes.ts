@@ -5,7 +5,7 @@ import type { AccountFingerprint } from "../../domain/ProviderAccount.ts"
 import type { WindowUse } from "../../domain/VelocityLimits.ts"
 import type { Claim } from "./Idempotency.ts"
 
-/** One code on its way to the provider. */
+/** An attempt to submit a code to the provider. */
 export interface CodeAttempt {
   readonly appId: AppId
   readonly mode: Mode
@@ -13,35 +13,38 @@ export interface CodeAttempt {
   /** The keyed HMAC of the code; the code itself is never stored. */
   readonly codeHash: Uint8Array
   readonly partyHash: Uint8Array
-  /** The charge that the guard found last for this number: it must still be the last one. */
+  /** The last charge that the guard found for this number. The attempt is refused when another one has been placed since. */
   readonly holder: Reference | null
-  /** The request's key, pinned to the transaction from here on; null where it sent none. */
+  /** The request's idempotency key, which is linked to the transaction from here on; null when the request had none. */
   readonly claim: Claim | null
   readonly at: Instant
   readonly leaseMs: number
-  /** How many wrong codes a transaction may hear. */
+  /** How many wrong codes a transaction allows. */
   readonly wrongAtMost: number
 }
 
 export type CodeAttemptOutcome =
-  /** No other request sends a code for this transaction while the lease lasts. `wrong`: how many were wrong before. */
+  /**
+   * This request may submit its code; no other code of the transaction is submitted while the lease lasts. `wrong`: how many
+   * codes were wrong before.
+   */
   | { readonly _tag: "Leased"; readonly wrong: number }
-  /** Another request sends a code right now. */
+  /** Another request is submitting a code now. */
   | { readonly _tag: "Busy" }
-  /** One was sent, and its answer was lost: a charge may have been placed. */
+  /** A code was submitted and its answer was lost: a charge may have been placed. */
   | { readonly _tag: "Unheard" }
-  /** This very code was wrong before: it is not sent again and costs nothing. */
+  /** The same code was wrong before. It is not submitted again and does not count. */
   | { readonly _tag: "KnownWrong"; readonly wrong: number }
   | { readonly _tag: "Spent" }
-  /** The transaction does not wait for a code any more. */
+  /** The transaction no longer waits for a code. */
   | { readonly _tag: "Moved" }
   | { readonly _tag: "Frozen" }
-  /** Another charge of the number was placed meanwhile. */
+  /** Another charge of this number was placed in the meantime. */
   | { readonly _tag: "PayerBusy" }
 
 /**
- * No code was ever said; each that was said was called wrong; one is on its way; or one was, and its answer was lost: a charge may have been
- * placed.
+ * `free`: no code was ever submitted. `wrong`: every submitted code was rejected. `leased`: one is being submitted. `unheard`:
+ * one was submitted and its answer was lost, so a charge may have been placed.
  */
 export type CodeState = "free" | "wrong" | "leased" | "unheard"
 
@@ -51,13 +54,13 @@ export interface TextedNumber {
   readonly partyHash: Uint8Array
 }
 
-/** A code that is about to be sent, known by its moment and the windows of its tenant. */
+/** A code that is about to be sent to a payer. It is identified by its time and the tenant's windows. */
 export interface CountedCode extends TextedNumber {
   readonly at: Instant
   readonly counters: ReadonlyArray<WindowUse>
 }
 
-/** How many codes a number may be sent within `windowMs`. */
+/** How many codes may be sent to one number within `windowMs`. */
 export interface CodeBounds {
   readonly perNumber: number
   readonly windowMs: number
@@ -65,60 +68,63 @@ export interface CodeBounds {
 
 export type SendQuotaOutcome =
   | { readonly _tag: "Granted" }
-  /** The number has had its codes; the next one may be sent from `freeAt` on. */
+  /** The number has reached its limit; the next code may be sent at `freeAt`. */
   | { readonly _tag: "NumberFull"; readonly freeAt: Instant }
   /** The tenant's window is full. */
   | { readonly _tag: "TenantFull"; readonly counter: WindowUse }
 
 export interface SentCode extends TextedNumber {
-  /** The provider's handle of it. */
+  /** The provider's handle of the code. */
   readonly pinId: string
-  /** The fingerprint of the account that sent it; null where it is unknown. */
+  /** The fingerprint of the provider account that sent it; null when unknown. */
   readonly account: AccountFingerprint | null
 }
 
 /**
- * One-time codes (OTP) of charges that wait for one: who may send one, how many were sent or wrong, and whose number they belong to. Codes are
- * kept as keyed hashes only.
+ * One-time codes (OTP) of charges that wait for one: who may submit a code, how many were sent or wrong, and to which number a
+ * code belongs. Codes are stored as keyed hashes only.
  *
- * Concurrency: one code of a transaction is at the provider at a time. `begin` takes it under a lease and pins the payer's lock in the same
- * commit; a node that dies leaves a lease that runs out as "unheard", which means that a charge may have been placed. Nothing is sent again
- * because of that. Refusals are results, never errors; a broken database is a defect.
+ * Concurrency: at most one code of a transaction is at the provider at a time. `begin` takes a lease on the transaction and on
+ * the payer's lock in one commit. When a node dies, its lease ends as `unheard`: a charge may have been placed, so nothing is
+ * sent again. Refusals are results, never errors; a broken database is a defect.
  */
 export class Codes extends Context.Service<
   Codes,
   {
-    /** Takes the transaction for one code, or says why not. Writes nothing unless it answers `Leased`. */
+    /** Leases the transaction for one code, or returns why not. Writes nothing unless it returns `Leased`. */
     readonly begin: (attempt: CodeAttempt) => Effect.Effect<CodeAttemptOutcome>
     /**
-     * The provider said that the code is wrong. Counts it, gives transaction and payer free, and forgets the key. The charge stays among those
-     * that the guard looks for, because the provider may list it later. Answers how many wrong codes there are by now; the same code twice
-     * counts once.
+     * The provider rejected the code as wrong. Counts it, releases the transaction and the payer, and forgets the idempotency
+     * key. The charge is still listed by the guard, because the provider may show it later. Returns the number of wrong codes;
+     * a repeated code counts once.
      */
     readonly wrong: (
       attempt: Pick<CodeAttempt, "appId" | "mode" | "reference" | "codeHash" | "partyHash" | "claim">
     ) => Effect.Effect<number>
-    /** The code that `begin` took the transaction for was not said: gives transaction and payer free, and forgets the key. */
+    /** The code of `begin` was not submitted. Releases the transaction and the payer, and forgets the idempotency key. */
     readonly unsaid: (attempt: Pick<CodeAttempt, "appId" | "mode" | "reference" | "partyHash" | "claim">) => Effect.Effect<void>
-    /** The keyed HMAC of the number that is charged; none once it was dropped, or for an absent transaction. */
+    /** The keyed HMAC of the number to charge; none once it was deleted, or when there is no such transaction. */
     readonly partyHash: (reference: Reference) => Effect.Effect<Option.Option<Uint8Array>>
     /**
-     * Ends the codes of a transaction whose window passed. `free` and `wrong` say that none is on its way and that none can be sent any
-     * more; after `free` nothing was and nothing will be placed. Otherwise nothing changes.
+     * Closes a transaction to codes once its window has passed. `free` and `wrong` mean that no code is being submitted and
+     * none can be any more; after `free` nothing was placed and nothing will be. With any other result nothing changes.
      */
     readonly close: (reference: Reference, at: Instant) => Effect.Effect<CodeState>
     /**
-     * Counts a code that is about to be sent, in one commit: for its number, whatever it is for and in both modes together, and in the
-     * tenant's windows. Where it may not be sent nothing is counted.
+     * Counts a code that is about to be sent: for its number, across purposes and both modes, and in the tenant's windows, all
+     * in one commit. When any limit is reached, nothing is counted.
      */
     readonly request: (code: CountedCode, bounds: CodeBounds) => Effect.Effect<SendQuotaOutcome>
-    /** The code was provably not sent: it does not count. Once for each; nothing where it is counted no more. */
+    /**
+     * The code was provably not sent, so it is not counted. Takes effect once per code; does nothing when the code is no longer
+     * counted.
+     */
     readonly unsent: (code: CountedCode) => Effect.Effect<void>
-    /** Keeps whose code it is: only then can it be said. */
+    /** Records to which number the code was sent. Only a recorded code can be submitted. */
     readonly sent: (code: SentCode, at: Instant) => Effect.Effect<void>
     /**
-     * The account that sent this very code to this number for this tenant in this mode; none where no account did. Null where it was sent
-     * before accounts were kept.
+     * The account that sent this code to this number for this tenant and mode; none when no account did. Null when the code was
+     * sent before accounts were stored.
      */
     readonly sentBy: (code: Omit<SentCode, "account">) => Effect.Effect<Option.Option<AccountFingerprint | null>>
   }

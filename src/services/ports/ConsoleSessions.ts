@@ -3,38 +3,39 @@ import type { Instant } from "../../domain/Instant.ts"
 import type { Operator, OperatorName } from "../../domain/Operator.ts"
 import type { AuditEntry } from "./AuditLog.ts"
 
-/** Known by the hash of what the browser holds. */
+/** A session is identified by the hash of the token that the browser holds. */
 export interface NewSession {
   readonly tokenHash: Uint8Array
   readonly operator: OperatorName
   readonly at: Instant
-  /** The one that the same browser had before; it ends. */
+  /** The previous session of the same browser, which ends. */
   readonly replaces: Uint8Array | null
 }
 
-/** When a session is over: this long after it was last used, and after it began. */
+/** When a session expires: after it was idle this long, or this long after it began. */
 export interface SessionLimits {
   readonly idleMs: number
   readonly longestMs: number
 }
 
-/** Wrong tokens of one name from one client, or of all names from one client. */
+/** Failed log-ins with one name from one client, or with any name from one client. */
 export interface FailedLogInCount {
   readonly subject: string
   readonly failures: number
-  /** The first of them. */
+  /** The time of the first of them. */
   readonly since: Instant
 }
 
-/** The sessions of the console, and its failed attempts to sign in. Every node sees a session that began or ended at once. */
+/** The console's sessions and its failed log-ins. Every node sees the beginning and the end of a session at once. */
 export class ConsoleSessions extends Context.Service<
   ConsoleSessions,
   {
-    /** Begins a session, and writes down that it did. It removes those of which the longest time is over. */
+    /** Begins a session and writes its audit row. Also removes sessions past their maximum lifetime. */
     readonly begin: (session: NewSession, limits: SessionLimits, audit: AuditEntry) => Effect.Effect<void>
     /**
-     * The operator of the session, in the present state. None when it is over, absent, or its operator was removed or is in a row that no
-     * gateway wrote. `counts`: this read counts as use; a page that refreshes itself does not keep a session open.
+     * The session's operator in the present state. None when the session has expired or does not exist, when the operator was
+     * removed, and when no gateway wrote the operator's row. `counts`: whether this read counts as use; the refresh of a page
+     * does not keep a session alive.
      */
     readonly find: (
       tokenHash: Uint8Array,
@@ -42,17 +43,20 @@ export class ConsoleSessions extends Context.Service<
       limits: SessionLimits,
       counts: boolean
     ) => Effect.Effect<Option.Option<Operator>>
-    /** A session that is not there is no mistake. */
+    /** Does nothing when there is no such session. */
     readonly end: (tokenHash: Uint8Array, audit: AuditEntry) => Effect.Effect<void>
-    /** Of these subjects, those with a failure after `after`. */
+    /** Those of the given subjects that have a failure after `after`. */
     readonly failures: (subjects: ReadonlyArray<string>, after: Instant) => Effect.Effect<ReadonlyArray<FailedLogInCount>>
-    /** Counts a failure for each subject, from one where the last count began before `after`, and answers the counts. Older counts are removed. */
+    /**
+     * Counts a failure for each subject and returns the counts. A count that began before `after` restarts at one. Older counts
+     * are removed.
+     */
     readonly countFailure: (
       subjects: ReadonlyArray<string>,
       at: Instant,
       after: Instant
     ) => Effect.Effect<ReadonlyArray<FailedLogInCount>>
-    /** Writes down that a subject was locked out. */
+    /** Writes the audit row of a lock-out. */
     readonly recordLockOut: (audit: AuditEntry) => Effect.Effect<void>
   }
 >()("gateway/services/ports/ConsoleSessions") {}

@@ -3,17 +3,20 @@ import { corridorName } from "../../domain/ConfigurationChange.ts"
 import type { Corridor } from "../../domain/Corridor.ts"
 import type { Instant } from "../../domain/Instant.ts"
 
-/** Why a provider would be passed over for every payment of a corridor: a sentence each; none where nothing speaks against it. */
+/** The reasons why a provider would be skipped for every payment of a corridor, one sentence each; empty when there is none. */
 export type DoubtsOf = (row: Corridor, provider: string) => ReadonlyArray<string>
 
 /**
- * Whether providers are able to serve corridors, by the settings that this process has: their accounts, and the fees of their contracts. Nothing is asked of a
- * provider, and nothing is refused by it.
+ * Checks whether providers can serve corridors, from this process's settings: their accounts and contract fees. It calls no
+ * provider and refuses nothing.
  */
 export class CorridorDoubts extends Context.Service<
   CorridorDoubts,
   {
-    /** As of a moment: fees begin and end. The answer is for any number of rows, also for one that is only wished for. */
+    /**
+     * The state at one time, because contract fees begin and end. The result can be applied to any number of rows, including
+     * one that is only proposed.
+     */
     readonly read: (at: Instant) => Effect.Effect<DoubtsOf>
   }
 >()("gateway/services/ports/CorridorDoubts") {}

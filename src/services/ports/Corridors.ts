@@ -4,8 +4,8 @@ import type { Instant } from "../../domain/Instant.ts"
 import type { AuditEntry } from "./AuditLog.ts"
 
 /**
- * The corridor switch: rows that say which corridors are open, within which amounts, and which providers serve them in which order. They
- * change without a deploy, and every node sees a change within a second. The last `put` of a row wins; its audit entry is in the same commit.
+ * The corridors: which are open, for which amounts, and which providers serve them in which order. A change needs no deployment
+ * and reaches every node within a second. The last `put` of a row wins; its audit entry is in the same commit.
  */
 export class Corridors extends Context.Service<
   Corridors,
@@ -14,8 +14,8 @@ export class Corridors extends Context.Service<
     readonly list: Effect.Effect<ReadonlyArray<Corridor>>
     readonly find: (key: CorridorKey) => Effect.Effect<Option.Option<Corridor>>
     /**
-     * Replaces the row with that key, or adds it. With `seen`, the time of the last change of the row that was looked at, null where there was none: false,
-     * and nothing is written, where it has been changed or added since.
+     * Adds or replaces the row with that key. `seen` is the time of the row's last change that the caller has read, or null
+     * when there was no row: when the row has changed since, this returns false and writes nothing.
      */
     readonly put: (corridor: Corridor, audit: AuditEntry, seen?: Instant | null) => Effect.Effect<boolean>
   }

@@ -1,46 +1,46 @@
 import { Schema } from "effect"
 
-/** For how long a divided table has months ahead. */
+/** How far ahead a partitioned table has partitions. */
 export const PartitionsAhead = Schema.Struct({ name: Schema.String, aheadSeconds: Schema.Number })
 
-/** The settings in force that decide whether commits survive a crash of a server. */
+/** The settings in force that decide whether commits survive a server crash. */
 export const CommitSettings = Schema.Struct({
-  /** Address and port; null where it is reached by a socket of this machine. */
+  /** Address and port; null when it is reached through a local socket. */
   server: Schema.NullOr(Schema.String),
   synchronousCommit: Schema.String,
   fsync: Schema.String,
   fullPageWrites: Schema.String,
-  /** Why they do not, as `name = value`; null where they do. */
+  /** The setting that makes commits unsafe, as `name = value`; null when none does. */
   weakness: Schema.NullOr(Schema.String),
-  /** Whether it is said to be a test's, which throws it away. */
+  /** Whether the database is declared as a test database that will be thrown away. */
   isThrownAway: Schema.Boolean
 })
 export type CommitSettings = typeof CommitSettings.Type
 
-/** How the archive of the write-ahead log stands, which bounds what a restore forgets. */
+/** The state of write-ahead log archiving, which bounds what a restore loses. */
 export const ArchiveState = Schema.Struct({
-  /** Whether the last try failed. */
+  /** Whether the last attempt failed. */
   isFailing: Schema.Boolean,
-  /** For how long nothing was archived although something was written since; 0 where nothing was. */
+  /** How long nothing has been archived although something was written; 0 when nothing was. */
   behindSeconds: Schema.Number
 })
 
 export const DatabaseState = Schema.Struct({
   sizeBytes: Schema.Number,
-  /** Of every client of the server. */
+  /** Connections of all clients of the server. */
   connections: Schema.Number,
-  /** So many the server gives to clients. */
+  /** How many connections the server allows its clients. */
   connectionsLimit: Schema.Number,
   /** Connected standbys. */
   standbys: Schema.Number,
-  /** By how much the last of them is behind; null where nothing is written, and to a role that may not read it. */
+  /** The lag of the slowest standby; null when nothing is being written, or when the role may not read it. */
   lagSeconds: Schema.NullOr(Schema.Number),
-  /** On Citus of each server that has tenants and answers, of others one. */
+  /** One entry on plain PostgreSQL; on Citus one for each server that holds tenants and answers. */
   commits: Schema.Array(CommitSettings),
-  /** Of the server that is connected to; null where it archives nothing. */
+  /** Archiving of the connected server; null when it does not archive. */
   archive: Schema.NullOr(ArchiveState),
   partitions: Schema.Array(PartitionsAhead),
-  /** Migrations and functions of a newer release, which this program can run on, and those that are not done. */
+  /** Migrations and functions of a newer release that this program can run on, and those that are not complete. */
   schema: Schema.Struct({ newer: Schema.Array(Schema.String), underWay: Schema.Array(Schema.String) })
 })
 export type DatabaseState = typeof DatabaseState.Type

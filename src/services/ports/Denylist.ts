@@ -2,22 +2,22 @@ import { Context, type Effect } from "effect"
 import type { Denial, DenylistEntry, DenylistKind, NamedValue } from "../../domain/Denylist.ts"
 import type { AuditEntry } from "./AuditLog.ts"
 
-/** Values that a request names, and the kind of entry that would deny them. */
+/** Values from a request and the kind of denylist entry that would match them. */
 export interface NamedParty {
   readonly kind: DenylistKind
   readonly values: ReadonlyArray<NamedValue>
 }
 
 /**
- * The denylist: blocked destinations, and numbers and names that screening denies, kept as keyed hashes. Every node sees an addition with its
- * next request. Adding a value twice changes nothing.
+ * The denylist: blocked destinations, and numbers and names that screening denies. They are stored as keyed hashes. An addition
+ * takes effect on every node with its next request.
  */
 export class Denylist extends Context.Service<
   Denylist,
   {
-    /** The kinds of which one of the values is denied; spelling does not matter. */
+    /** The kinds for which one of the values is denied. Differences in spelling are ignored. */
     readonly matches: (parties: ReadonlyArray<NamedParty>) => Effect.Effect<ReadonlySet<DenylistKind>>
-    /** False when it was denied before. */
+    /** False, and nothing changes, when the value was denied already. */
     readonly add: (kind: DenylistKind, denial: Denial, reason: string, audit: AuditEntry) => Effect.Effect<boolean>
     /** Newest first, at most `limit`. */
     readonly list: (kinds: ReadonlyArray<DenylistKind>, limit: number) => Effect.Effect<ReadonlyArray<DenylistEntry>>

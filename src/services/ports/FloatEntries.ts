@@ -16,31 +16,28 @@ export interface FloatName {
   readonly currency: Currency
 }
 
-/**
- * The balance of a float at some time, in minor units. `available` is reduced by the tenant's debt, and is below zero where the debt is
- * larger.
- */
+/** The balance of a float, in minor units. `available` is net of the tenant's receivable, and is negative when that is larger. */
 export interface FloatBalance {
   readonly available: bigint
   readonly reserved: bigint
 }
 
-/** The change of a float by one entry of the journal, and the balance right after it. */
+/** The change of a float by one journal entry, and the balance right after it. */
 export interface FloatEntry {
   readonly at: Instant
   readonly reference: Reference
   readonly revision: bigint
   readonly phase: Phase
   readonly note: string
-  /** Of a credit or a debit; null of everything else, whose reference is a transaction's. */
+  /** Of a credit or debit by an operator; null for other entries, whose reference is a transaction's. */
   readonly externalId: string | null
   readonly change: FloatBalance
   readonly after: FloatBalance
 }
 
-/** Where a page of entries ended: what comes next was posted before it. */
+/** Where a page of entries ended. The next page holds entries that were posted earlier. */
 export interface EntryPosition extends Pick<FloatEntry, "at" | "revision"> {
-  /** Empty where no entry stands there, and the search only came so far. */
+  /** Empty when the search stopped here without finding an entry. */
   readonly reference: Reference | ""
   /** The balance before the entries of the page. */
   readonly balance: FloatBalance
@@ -48,20 +45,20 @@ export interface EntryPosition extends Pick<FloatEntry, "at" | "revision"> {
 
 export interface EntryPage {
   readonly items: ReadonlyArray<FloatEntry>
-  /** Null where there is nothing older. */
+  /** Null when nothing older is left. */
   readonly next: EntryPosition | null
 }
 
-/** An entry of a statement: what a tenant may see of it. */
+/** One entry of a statement: the part that a tenant may see. */
 export interface StatementEntry extends Pick<FloatEntry, "at" | "reference" | "revision" | "externalId" | "change" | "after"> {
   readonly type: StatementType
-  /** The provider's fee that it booked, and less than nothing where it gave one back. */
+  /** The provider's fee that the entry booked; negative when a fee was returned. */
   readonly fee: bigint
-  /** Of the transaction; null of a credit or a debit. The text of an object. */
+  /** The transaction's metadata as JSON text; null for a credit or debit. */
   readonly metadata: string | null
 }
 
-/** The entries of `from <= at < to` that pass the filters; null where there is none. */
+/** The entries with `from <= at < to` that pass the filters; null for no bound or filter. */
 export interface StatementRange {
   readonly from: Instant | null
   readonly to: Instant | null
@@ -74,7 +71,7 @@ export interface StatementPosition extends Pick<FloatEntry, "at" | "revision"> {
   readonly reference: Reference
   /** The balance after that entry. */
   readonly balance: FloatBalance
-  /** How many entries the minutes up to there had, so that one which was committed later is noticed. */
+  /** How many entries the last minutes before this place had. It reveals an entry that was committed late. */
   readonly recent: number
 }
 
@@ -92,27 +89,28 @@ export interface PostedAdjustment {
   readonly amount: bigint
 }
 
-/** The entries of single floats. Only `FloatLedger` writes them. */
+/** The entries of one float. Only `FloatLedger` writes them. */
 export class FloatEntries extends Context.Service<
   FloatEntries,
   {
     /**
-     * Entries of every kind, the newest first: at most `limit`, those before the place. The balance after each is counted back from the
-     * present one, in one read, so that the newest entry ends in the present position. It looks back for a bounded time, and says how far
-     * it came: a page may hold fewer, or none, and still have a next one.
+     * Entries of all kinds, newest first, at most `limit`, beginning after the given place. The balance after each is computed
+     * backwards from the present one in the same read, so that the newest entry ends at the present position. One call looks
+     * back over a bounded time: a page may hold fewer entries, or none, while `next` is set.
      */
     readonly list: (float: FloatName, before: EntryPosition | null, limit: number) => Effect.Effect<EntryPage>
     /**
-     * Entries for their tenant, the oldest first: at most `limit`, those after the place. Opening and closing are the balances before and after
-     * this page, in one read with it; the closing one of a page is the opening one of the next. With a filter a page may hold fewer items, or
-     * none, and still have a next one. An entry may be committed after a younger one: a place that it would be skipped by is refused.
+     * Entries as the tenant sees them, oldest first, at most `limit`, beginning after the given place. Opening and closing are
+     * the balances before and after the page, from the same read; a page's closing balance is the next page's opening balance.
+     * With a filter a page may hold fewer items, or none, while `next` is set. An entry may be committed after a younger one: a
+     * place that would skip it is refused with ValidationFailed.
      */
     readonly statement: (
       float: FloatName,
       range: StatementRange,
       page: PageAfter<StatementPosition>
     ) => Effect.Effect<StatementPage, RateLimited | ValidationFailed>
-    /** The adjustment that was posted by hand under an external id; none where there is none. */
+    /** The operator's credit or debit with this external id; none when there is none. */
     readonly adjustment: (appId: AppId, mode: Mode, externalId: string) => Effect.Effect<Option.Option<PostedAdjustment>>
   }
 >()("gateway/services/ports/FloatEntries") {}

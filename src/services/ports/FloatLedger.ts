@@ -14,90 +14,102 @@ import type { CapturedCall } from "../../runtime/CapturedCall.ts"
 import type { AuditEntry } from "./AuditLog.ts"
 import type { Claim, StoredResponse } from "./Idempotency.ts"
 
-/** One line of a transaction's history: who brought which news, and what it changed. */
+/** One line of a transaction's history: who reported which fact, and what it changed. */
 export interface HistoryLine {
   readonly at: Instant
   readonly actor: Actor
   /** The fact's name, or "Opened". */
   readonly fact: string
   readonly note: string
-  /** The status after it. */
+  /** The status after the fact. */
   readonly status: string
-  /** The calls to providers that were made for it, since the line before; absent where none was timed, as in lines of earlier releases. */
+  /**
+   * The calls to providers made for the transaction since the previous line; absent when none was timed, and in lines of
+   * earlier releases.
+   */
   readonly calls?: ReadonlyArray<CallTime>
 }
 
-/** Everything that opening a transaction commits at once. */
+/** Everything that opening a transaction commits together. */
 export interface OpenStep {
   readonly claim: Claim
   readonly transaction: Transaction
-  /** The reservation of a payout or an exchange; null for a collection, which moves nothing yet. */
+  /** The reservation of a payout or an exchange; null for a collection, which moves no money yet. */
   readonly entry: Entry | null
   readonly line: HistoryLine
   readonly event: OutboxEvent | null
   readonly nextPollAt: Instant
-  /** The recipient, sealed by the Vault, kept until the payout is terminal; null for a collection. */
+  /**
+   * Always null in this release. The previous release keeps the sealed recipient of an open payout here, and the database wipes
+   * it.
+   */
   /** The previous release keeps the sealed recipient of an open payout here, and the database wipes it. This release keeps none. */
   readonly sealedDestination: Uint8Array | null
-  /** The recipient of a payout, masked; kept as a beneficiary once the provider accepts. */
+  /** A payout's recipient, masked. It is stored as a beneficiary once the provider accepts the payout. */
   readonly beneficiary: Beneficiary | null
-  /** The windows that it is counted in, in the order of their refusals. */
+  /** The windows in which the transaction counts, in the order in which they refuse. */
   readonly counters: ReadonlyArray<WindowUse>
   /** The keyed HMAC of the payer's or recipient's number. */
   readonly partyHash: Uint8Array | null
-  /** The keyed HMAC of the recipient's account without its bank; absent where there is no account. */
+  /** The keyed HMAC of the recipient's account number without its bank; absent when there is no account. */
   readonly accountHash?: Uint8Array
-  /** Where a payer's number is charged: the charge that the guard found last for it. It must still be the last one. */
+  /**
+   * Set when a payer's number is charged: the last charge that the guard found for it. The step is refused when another one has
+   * been placed since.
+   */
   readonly payer?: { readonly holder: Reference | null }
 }
 
 export type OpenOutcome =
   | { readonly _tag: "Opened" }
-  /** Another claimant has the key by now, or a transaction is linked to it: nothing was written. */
+  /** The claim is no longer valid: another request has claimed the key, or a transaction is linked to it. Nothing was written. */
   | { readonly _tag: "ClaimLost" }
-  /** The tenant was frozen meanwhile. */
+  /** The tenant was frozen in the meantime. */
   | { readonly _tag: "Frozen" }
-  /** Another charge of the payer's number was placed meanwhile. */
+  /** Another charge of the payer's number was placed in the meantime. */
   | { readonly _tag: "PayerBusy" }
-  /** The window at this place of the step's `counters` is full. */
+  /** The window at this index of the step's `counters` is full. */
   | { readonly _tag: "OverCap"; readonly counter: number }
-  /** The float cannot hold it; `available` is what there was when it was refused. */
+  /** The float is too small; `available` is the balance at the time of the refusal. */
   | { readonly _tag: "ShortFloat"; readonly available: MinorUnits }
 
-/** Everything that one fact about one transaction commits at once. */
+/** Everything that one fact about one transaction commits together. */
 export interface ApplyStep {
-  /** The version and status counters that `next` was decided against: the step applies to exactly that row or not at all. */
+  /** The revision on which `next` is based. The step applies to exactly that revision or not at all. */
   readonly expectedRevision: bigint
-  /** The record of that revision, as it was read or opened. */
+  /** The record at that revision, as it was read or opened. */
   readonly before: Transaction
   readonly next: Transaction
   readonly entry: Entry | null
   readonly line: HistoryLine
   readonly event: OutboxEvent | null
   readonly nextPollAt: Instant | null
-  /** Stored for the claim when this fact answers the request. */
+  /** The response to store for the claim, when this fact answers the request. */
   readonly response: { readonly claim: Claim; readonly response: StoredResponse } | null
-  /** True once the provider has accepted or paid a payout: its recipient becomes a beneficiary. */
+  /** True once the provider has accepted or paid a payout: its recipient is stored as a beneficiary. */
   readonly savesBeneficiary: boolean
-  /** True for a payout that fails: its count returns to the windows that it was counted in. */
+  /** True for a payout that fails: it no longer counts in its windows. */
   readonly restoreLimits: boolean
-  /** For a payout that had failed and was paid after all, in `resolve` alone: it counts in its windows again, whatever their bounds. */
+  /**
+   * For a payout that had failed and was paid after all, in `resolve` only: it counts in its windows again, even beyond their
+   * limits.
+   */
   readonly countsAgain?: boolean
-  /** True once terminal: the sealed destination is overwritten. */
+  /** True once the transaction is terminal: the sealed destination is overwritten. */
   readonly wipeDestination: boolean
-  /** The call to the provider that brought this fact; null keeps the one before. */
+  /** The provider call that reported this fact; null keeps the stored one. */
   readonly raw: CapturedCall | null
-  /** The provider refused because our wallet there does not hold enough. It is counted, and not stored. */
+  /** The provider refused because our wallet there holds too little. This is counted, not stored. */
   readonly walletTooSmall?: true
 }
 
 export type ApplyOutcome =
   | { readonly _tag: "Applied" }
   | { readonly _tag: "Stale" }
-  /** A position would hold more than the largest amount: nothing was written. */
+  /** A position would exceed the largest amount: nothing was written. */
   | { readonly _tag: "FullFloat" }
 
-/** An operator's correction of a float, known by its external id. */
+/** An operator's credit or debit of a float, identified by its external id. */
 export interface Adjustment {
   readonly appId: AppId
   readonly mode: Mode
@@ -112,42 +124,58 @@ export interface Adjustment {
 }
 
 export type AdjustmentOutcome =
-  /** Posted now, or, where it is not new, earlier by the same external id with the same parameters. `position` is as it was right after the posting. */
+  /**
+   * Posted now, or (`isNew` false) posted earlier with the same external id and parameters. `position` is the one right after
+   * the posting.
+   */
   | { readonly _tag: "Adjusted"; readonly position: FloatPosition; readonly isNew: boolean }
-  /** The external id was used for something else. */
+  /** The external id was used with other parameters. */
   | { readonly _tag: "Conflict" }
-  /** The external id is the reference of a transaction of the tenant, which books itself: nothing was written. */
+  /**
+   * The external id is the reference of one of the tenant's transactions, which are booked by the gateway itself: nothing was
+   * written.
+   */
   | { readonly _tag: "OfRecord" }
   | { readonly _tag: "ShortFloat"; readonly available: MinorUnits }
-  /** A position would hold more than the largest amount: nothing was written. */
+  /** A position would exceed the largest amount: nothing was written. */
   | { readonly _tag: "FullFloat" }
   | { readonly _tag: "NoTenant" }
 
 /**
- * Float reservations and every other movement of money; no other port commits any. A step commits as a whole or writes nothing and says why.
+ * Float reservations and all other movements of money; no other port commits any. A step commits as a whole, or writes nothing
+ * and returns why.
  *
- * Concurrency: a step locks the positions that it changes, so that no two reservations draw on the same float. `open` is guarded by the
- * fence of the idempotency claim and `apply` by the record's revision (optimistic locking): a second step with the same guard is refused.
+ * Concurrency: a step locks the positions that it changes, so that two reservations never use the same money. `open` is guarded
+ * by the fence of the idempotency claim, `apply` by the record's revision (optimistic locking): a second step with the same
+ * guard is refused.
  *
- * Failure: refusals are results, not errors. When the connection breaks during a commit, what became of the step is read before it is
- * answered. A defect says nothing about the step: `open` again with the same claim, or read the record and decide again.
+ * Failure: refusals are results, not errors. When the connection breaks during a commit, the step's outcome is looked up before
+ * the call returns. After a defect the outcome is unknown: call `open` again with the same claim, or read the record and decide
+ * again.
  */
 export class FloatLedger extends Context.Service<
   FloatLedger,
   {
-    /** Commits record, reservation, key link, history and event, or writes nothing and says why. The same claim a second time is ClaimLost. */
+    /** Commits record, reservation, key link, history and event. A second call with the same claim returns ClaimLost. */
     readonly open: (step: OpenStep) => Effect.Effect<OpenOutcome>
-    /** Commits the next record, its entry, event, answer and wipe, or nothing when the row moved on (Stale: decide again). */
+    /**
+     * Commits the next record, its entry, event, response and wipe. Returns Stale, having written nothing, when the record has
+     * another revision: read it and decide again.
+     */
     readonly apply: (step: ApplyStep) => Effect.Effect<ApplyOutcome>
     /**
-     * Commits a person's resolution and its audit row, as `apply` does. The part of its entry that `available` cannot cover becomes the
-     * tenant's receivable. A credit covers the receivable first. A correction is posted as the next one of its record.
-     * With `countsAgain` the record counts once more in those of its windows that may not have ended, in the same commit.
+     * Commits an operator's resolution and its audit row, as `apply` does. The part of its entry that `available` cannot
+     * cover becomes the tenant's receivable; a credit is first set off against the receivable. A correction is posted as the
+     * record's next one. With `countsAgain` the record counts once more in those of its windows that may still be open, in the
+     * same commit.
      */
     readonly resolve: (step: ApplyStep, audit: AuditEntry) => Effect.Effect<ApplyOutcome>
-    /** Posts a credit or a debit once per external id; a credit covers the tenant's receivable first. */
+    /** Posts a credit or a debit, once per external id. A credit is first set off against the tenant's receivable. */
     readonly adjust: (adjustment: Adjustment) => Effect.Effect<AdjustmentOutcome>
-    /** One position per currency held, `available` being what a payout may draw from (a receivable is taken off), ordered by currency; empty when the tenant holds none. */
+    /**
+     * One position per currency, ordered by currency; empty when the tenant has none. `available` is what a payout may use: the
+     * receivable is already subtracted.
+     */
     readonly positions: (appId: AppId, mode: Mode) => Effect.Effect<ReadonlyArray<FloatPosition>>
   }
 >()("gateway/services/ports/FloatLedger") {}

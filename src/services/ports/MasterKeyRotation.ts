@@ -2,24 +2,30 @@ import { Context, type Effect, type Redacted } from "effect"
 import { MessageError } from "../../runtime/MessageError.ts"
 import type { AuditEntry } from "./AuditLog.ts"
 
-/** How many values of each place were written anew; what was re-wrapped before, or written over meanwhile, is not counted. */
+/**
+ * How many values were re-wrapped per place. Values that were re-wrapped earlier or overwritten in the meantime are not
+ * counted.
+ */
 export type RewrappedCounts = Readonly<Record<string, number>>
 
-/** The rotation is not finished, and the reason. The values that were sealed again stay so; a repetition continues. */
+/** The rotation is not finished; the message says why. Values that were re-wrapped stay so, and the next run continues. */
 export class RotationIncomplete extends MessageError("RotationIncomplete") {}
 
 /**
- * Rotates the master key: every value under the old key is sealed again under the new one. The values themselves, the hashing key included,
- * do not change.
+ * Rotates the master key: every value that the old key seals is sealed under the new one. The values themselves, including the
+ * hashing key, do not change.
  */
 export class MasterKeyRotation extends Context.Service<
   MasterKeyRotation,
   {
     /**
-     * Re-wraps everything that `from` seals under the present master key, a few hundred values a commit, and writes one audit row when all
-     * is done: nothing is sealed under `from` then. Stopped half-way, it goes on where it was; done twice, it changes nothing the second
-     * time. Refused, before anything is changed, where a value opens with neither key, and while a gateway is connected, which is named: it
-     * knows one key. None starts meanwhile. A command that seals under the old key is waited for in a few more passes, and then reported.
+     * Re-wraps everything that `from` seals under the present master key, a few hundred values per commit. When `from` no
+     * longer seals anything, writes one audit row. A run that is interrupted can be resumed; a second complete run changes
+     * nothing.
+     *
+     * Refused, before anything is changed, when a value opens with neither key, or while a gateway is connected (the error
+     * names it), because a gateway knows one key only; none can start during a rotation. A command that still seals under the
+     * old key is handled by a few more passes and then reported.
      */
     readonly rotate: (from: Redacted.Redacted, audit: AuditEntry) => Effect.Effect<RewrappedCounts, RotationIncomplete>
   }

@@ -1,4 +1,4 @@
-/** A page of a list: at most `limit` rows, those after the place where the page before ended; null begins the list. */
+/** Which page of a list to read: at most `limit` rows after `after`, where the previous page ended; null begins the list. */
 export interface PageAfter<Place> {
   readonly limit: number
   readonly after: Place | null

@@ -2,8 +2,8 @@ import { Context, type Effect } from "effect"
 import type { Instant } from "../../domain/Instant.ts"
 
 /**
- * The outcome for one partition. Busy: its lock was held, and the gateway did not wait for it. Crowded: too many rows of that month lie in
- * the default partition, or too many rows have to stay; the partition stays as it is.
+ * The result for one partition. Busy: its lock was held, and the gateway did not wait. Crowded: too many rows of that month are
+ * in the default partition, or too many rows must be kept; the partition is unchanged.
  */
 export interface PartitionChange {
   readonly partition: string
@@ -11,17 +11,18 @@ export interface PartitionChange {
 }
 
 /**
- * Monthly partitions of the tables that only grow. Both methods are idempotent, may run on every node at once and never block a write: what is
- * locked is reported as busy and done another time. A row for which there is no partition goes to the default one.
+ * Monthly partitions of the tables that only grow. Both methods are idempotent, may run on several nodes at once and never
+ * block a write: a locked partition is reported as busy and retried at the next run. A row without a partition goes to the
+ * default one.
  */
 export class Partitions extends Context.Service<
   Partitions,
   {
-    /** Makes what is missing for the month of `now` and for the one after it; nothing where both are there. */
+    /** Creates the missing partitions for the month of `now` and the next one. */
     readonly prepare: (now: Instant) => Effect.Effect<ReadonlyArray<PartitionChange>>
     /**
-     * Removes one month of events, with their arrived deliveries, that ended before `before`. The rows of a delivery that is due or parked
-     * stay. Nothing where there is no such month.
+     * Removes one month of events that ended before `before`, with their delivered deliveries. The rows of a due or parked
+     * delivery are kept. Does nothing when there is no such month.
      */
     readonly retire: (before: Instant) => Effect.Effect<ReadonlyArray<PartitionChange>>
   }

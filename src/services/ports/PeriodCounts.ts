@@ -4,28 +4,31 @@ import { Instant } from "../../domain/Instant.ts"
 
 export const PERIOD_MS = 5 * 60_000
 
-/** The kind of a thing that is counted: a transaction that ended, or a callback that came. All members are words of which there are few, and none names a tenant. */
+/**
+ * A kind of counted thing: a transaction that ended, or a callback that arrived. Every member has few possible values, and none names a
+ * tenant.
+ */
 export const Counted = Schema.Struct({
   what: Schema.Literals(["payout", "collection", "exchange", "callback"]),
   mode: Mode,
   provider: Schema.String,
-  /** As `FinalOutcome` names it; empty for a callback. */
+  /** As in `FinalOutcome`; empty for a callback. */
   corridor: Schema.String,
-  /** The final status of a transaction, or what a callback was. */
+  /** The final status of a transaction, or how a callback was classified. */
   outcome: Schema.String,
   /** The failure's code, `WALLET_TOO_SMALL`, or `NO_FAILURE`. */
   failure: Schema.String
 })
 export type Counted = typeof Counted.Type
 
-/** In the place of the failure's code where our wallet at the provider did not hold enough: as the tenant is answered. */
+/** Replaces the failure's code when our wallet at the provider held too little. It is also the code that the tenant gets. */
 export const WALLET_TOO_SMALL = "insufficient_wallet_float"
 
 /** How many of one kind all processes counted in the period, or the longer step, that begins at `at`. */
 export const PeriodCount = Schema.Struct({ ...Counted.fields, at: Instant, count: Schema.Number })
 export type PeriodCount = typeof PeriodCount.Type
 
-/** `outcome`: new, repeated, or refused because the provider did not sign them. */
+/** `outcome`: new, repeated, or refused because the provider did not sign it. */
 export const CallbackCount = Schema.Struct({ provider: Schema.String, mode: Mode, outcome: Schema.String, count: Schema.Number })
 export type CallbackCount = typeof CallbackCount.Type
 
@@ -34,23 +37,23 @@ export const WalletRefusals = Schema.Struct({ provider: Schema.String, mode: Mod
 export type WalletRefusals = typeof WalletRefusals.Type
 
 /**
- * Transactions that ended and callbacks that came, counted in periods of `PERIOD_MS`, for charts and for what needs attention: no history is read for them. A count is
- * kept in memory until it is written: it is lost where the process dies before. Each process writes its own counts whole, so that
- * writing them twice counts once. Money is never decided by them.
+ * Counts of ended transactions and received callbacks in periods of `PERIOD_MS`, for charts and alerts, so that no history has
+ * to be read. A count is held in memory until it is written, and is lost when the process dies first. Each process writes its
+ * totals, so that a repeated write counts once. No decision about money depends on them.
  */
 export class PeriodCounts extends Context.Service<
   PeriodCounts,
   {
     readonly add: (counted: Counted) => Effect.Effect<void>
-    /** Writes what was counted since the last time. A database that fails is a defect, and loses none. */
+    /** Writes the counts since the last write. When the database fails this is a defect, and the counts stay in memory. */
     readonly write: Effect.Effect<void>
-    /** The transactions that ended from `from` on in steps of `stepMs`, which is a multiple of the period; the oldest first. */
+    /** The transactions that ended since `from`, in steps of `stepMs`, a multiple of the period; oldest first. */
     readonly ended: (mode: Mode, from: Instant, stepMs: number) => Effect.Effect<ReadonlyArray<PeriodCount>>
-    /** The callbacks that came from then on, by account and by what they were. */
+    /** The callbacks received since `from`, by account and outcome. */
     readonly callbacks: (from: Instant) => Effect.Effect<ReadonlyArray<CallbackCount>>
-    /** The transactions that ended from then on because of a wallet that was too small, by account; accounts without any are not there. */
+    /** The transactions that ended since `from` because a wallet was too small, by account; accounts without any are left out. */
     readonly walletRefusals: (from: Instant) => Effect.Effect<ReadonlyArray<WalletRefusals>>
-    /** Removes at most `limit` of periods that began before `before`, and answers how many. */
+    /** Removes at most `limit` counts of periods that began before `before`. Returns the number removed. */
     readonly prune: (before: Instant, limit: number) => Effect.Effect<number>
   }
 >()("gateway/services/ports/PeriodCounts") {}

@@ -6,7 +6,10 @@ import type { PollSchedule } from "../../domain/PollSchedule.ts"
 import type { WebhookRetrySchedule } from "../../domain/WebhookRetrySchedule.ts"
 import type { RateLimit } from "./RateLimits.ts"
 
-/** The settings that business rules need. `Config` reads them once when the process starts. Durations are milliseconds unless the name says otherwise. */
+/**
+ * The settings of the business rules. `Config` reads them once when the process starts. Durations are in milliseconds unless
+ * the name says otherwise.
+ */
 export class Policy extends Context.Service<
   Policy,
   {
@@ -15,9 +18,9 @@ export class Policy extends Context.Service<
     readonly signatureMaxAheadSeconds: number
     readonly nonceKeptSeconds: number
     readonly idempotencyLeaseMs: number
-    /** How many refusals are kept for the keys of one tenant and mode. */
+    /** How many refusals are stored for the keys of one tenant and mode. */
     readonly keptRefusals: RateLimit | "off"
-    /** How many callbacks that match no transaction are stored for one account at a provider. */
+    /** How many callbacks that match no transaction are stored per provider account. */
     readonly unmatchedCallbacks: RateLimit | "off"
     readonly providerTimeoutMs: number
     readonly pollSchedule: PollSchedule

@@ -16,52 +16,59 @@ export interface ProposalDecision {
   readonly note: string
 }
 
-/** The kinds of proposals to list; null: every kind. */
+/** Which proposals to list. `kinds` null: every kind. */
 export interface ProposalFilter {
   readonly kinds: ReadonlyArray<ProposalKind>
-  /** The subject itself, or what it begins with before a slash: a tenant. */
+  /** The exact subject, or a tenant: the part of the subject before a slash. */
   readonly about: string | null
 }
 
-/** Why what was approved cannot be done: one line for the person. */
+/** Why an approved change cannot be carried out: one line for the operator. */
 export class NotCarriedOut extends MessageError("NotCarriedOut") {}
 
 /**
- * The proposals that wait for a second person. The database itself refuses a person who approves or rejects an own proposal, or withdraws
- * another person's; each is decided once. Every change writes its audit row in the same commit.
+ * Proposals that wait for a second person. The database itself refuses a person who approves or rejects their own proposal or
+ * withdraws someone else's. Each proposal is decided once. Every change writes its audit row in the same commit.
  */
 export class Proposals extends Context.Service<
   Proposals,
   {
-    /** False where a proposal about the same waits already; nothing is written then. */
+    /** False, and nothing is written, when a proposal for the same change is open already. */
     readonly open: (proposal: NewProposal, audit: AuditEntry) => Effect.Effect<boolean>
     /**
-     * The open proposals first, the oldest first, so that new ones cannot push one off the list; then the newest closed ones. At most
-     * `limit`.
+     * Open proposals first, oldest first, so that new ones cannot push one off the list; then closed ones, newest first. At
+     * most `limit`.
      */
     readonly list: (filter: ProposalFilter, limit: number) => Effect.Effect<ReadonlyArray<Proposal>>
-    /** None as well where the account that proposed it is gone, and another has its name. */
+    /** None also when the account that made the proposal was removed and another account has its name. */
     readonly find: (id: Reference) => Effect.Effect<Option.Option<Proposal>>
-    /** As it then is; none where it is not open, or where this person may not decide it. */
+    /** Returns the decided proposal; none when it is not open or this person may not decide it. */
     readonly decide: (decision: ProposalDecision, audit: AuditEntry) => Effect.Effect<Option.Option<Proposal>>
     /**
-     * Does one of many things that were approved together, in one commit under the proposal's lock. None, and nothing is done, where it is not
-     * approved, or not any more, or where no gateway wrote what was proposed and who approved it.
+     * Does one of several things that were approved together, in one commit under the proposal's lock. None, and nothing is
+     * done, when the proposal is not (or no longer) approved, or when no gateway wrote the proposal or its approval.
      */
     readonly whileApproved: <A>(id: Reference, act: Effect.Effect<A>) => Effect.Effect<Option.Option<A>>
-    /** Ends as done, with that note, what was approved and done by `whileApproved`. False, and no row, where it is over already. */
+    /**
+     * Ends a proposal whose parts were done by `whileApproved`, with this note. False, and no audit row, when it has ended
+     * already.
+     */
     readonly finish: (id: Reference, note: string, audit: AuditEntry) => Effect.Effect<boolean>
     /**
-     * Does what was approved, and ends the proposal in the same commit, under its lock: done, or failed with the reason and the audit row `failure`,
-     * to which the reason is added. So it is done once, however many people press the button and whenever a process dies: until the commit it
-     * stays approved, and nothing was done. None, and nothing is done, where it is not approved, or not any more.
+     * Does what was approved and ends the proposal in the same commit, under its lock: as done, or as failed, with the audit
+     * row `failure` and the reason added to it. It is done exactly once, however many people press the button and whenever a
+     * process dies: until the commit the proposal stays approved and nothing has been done. None, and nothing is done, when the
+     * proposal is not (or no longer) approved.
      */
     readonly carryOut: <A>(
       id: Reference,
       act: Effect.Effect<A, NotCarriedOut>,
       failure: AuditEntry
     ) => Effect.Effect<Option.Option<Result.Result<A, NotCarriedOut>>>
-    /** Ends what waits and has expired by then, at most `limit` of it, each with its audit row; answers how many. A kind that is unknown here is left. */
+    /**
+     * Ends at most `limit` open proposals that have expired by `at`, each with its audit row, and returns how many. Kinds that
+     * this release does not know are left alone.
+     */
     readonly expire: (at: Instant, limit: number) => Effect.Effect<number>
   }
 >()("gateway/services/ports/Proposals") {}

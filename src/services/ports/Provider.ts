@@ -15,29 +15,35 @@ import type { ListClawbacks } from "./ProviderClawbacks.ts"
 import type { CallbackHint } from "./ProviderInbox.ts"
 import type { ReferenceData } from "./ProviderReads.ts"
 
-/** The guarantees of a provider. Recovery follows this declaration and never the provider's name. */
+/** The guarantees of a provider. Recovery follows these declarations, never the provider's name. */
 export interface ProviderGuarantees {
-  /** The provider's treatment of a repeated reference of ours: nothing new, a refusal, or a second execution. */
+  /** How the provider treats a repeated reference of ours: it does nothing new, refuses, or executes again. */
   readonly clientReference: "idempotent" | "unique_reject" | "none"
-  /** The same of a charge, where that promises less than a payout does. */
+  /** The same for a charge, when it promises less than for a payout. */
   readonly chargeReference?: "none"
-  /** How a transaction is polled. `inferred`: the query is not documented to work so, hence its "not found" proves nothing. */
+  /**
+   * How a transaction is polled. `inferred`: the documentation does not say that the query finds it, so "not found" proves
+   * nothing.
+   */
   readonly lookup: "by_client_ref" | "by_client_ref_inferred" | "by_provider_ref" | "none"
-  /** The same of a charge, where that is less. Where it is not by our reference, "not found" says nothing of a charge, and never ends one. */
+  /** The same for a charge, when the provider offers less. Without a lookup by our reference, "not found" never ends a charge. */
   readonly chargeLookup?: "by_provider_ref"
   readonly callbackAuth: "hmac" | "rfc9421" | "weak" | "none"
   readonly quoteTtlMs: number
-  /** How long after sending "not found" proves nothing, whatever the setting says. */
+  /** For how long after sending "not found" proves nothing, whatever the setting says. */
   readonly notFoundGraceMs: number
-  /** The same of a charge, where that is another time. */
+  /** The same for a charge, when the time differs. */
   readonly chargeNotFoundGraceMs?: number
-  /** The countries whose bank accounts `reference.resolve` knows; absent: every country whose banks are paid. */
+  /** The countries whose bank accounts `reference.resolve` knows; absent: every country whose banks can be paid. */
   readonly bankAccountCountries?: ReadonlyArray<string>
-  /** Its documents have the recipient's number in every payout to a bank, and do not say what happens without one. */
+  /**
+   * `documented`: the provider's documentation shows the recipient's number in every payout to a bank, and does not say what
+   * happens without one.
+   */
   readonly bankMsisdn?: "documented"
-  /** The countries whose banks are paid through a branch that the payout names; absent: none. */
+  /** The countries in which a bank payout must name a branch; absent: none. */
   readonly bankBranchCountries?: ReadonlyArray<string>
-  /** Its statement need not show which charge something was taken back of; absent: it does, where there is one. */
+  /** The provider's statement may not show which charge a clawback belongs to; absent: it does, where there is a statement. */
   readonly clawbacksUnstated?: true
 }
 
@@ -48,36 +54,40 @@ export interface QuoteOrder {
   readonly amountType: AmountType
   readonly destinationCurrency: Currency
   readonly destinationCountry: string
-  /** Where the provider quotes for a recipient (a wallet); null when the tenant only asks. */
+  /** Set when the provider quotes for one recipient (a wallet); null when the tenant only asks for a price. */
   readonly destination: Destination | null
 }
 
 export interface PayoutQuote {
-  /** The amount that is sent, in the source currency, without the fee. */
+  /** The amount to send, in the source currency, without the fee. */
   readonly principal: MinorUnits
   readonly fee: MinorUnits
   readonly destinationAmount: MinorUnits
   readonly destinationCurrency: Currency
-  /** Decimal text; null within one currency. */
+  /** Decimal text; null when both currencies are the same. */
   readonly rate: string | null
   readonly expiresInMs: number
-  /** The provider's own handle of the quote, used when sending. */
+  /** The provider's handle of the quote, for sending. */
   readonly token: string
-  /** The amounts from which on such a payout costs less than just below them; absent: the fee never falls as the amount rises. */
+  /**
+   * The amounts at which the fee falls, so that such a payout costs less than one just below. Absent: the fee never falls as
+   * the amount rises.
+   */
   readonly fallsAt?: ReadonlyArray<MinorUnits>
-  /** By the contract the fee comes back with a payout that comes back whole; absent where it stays, or nothing says so. */
+  /** By the contract the fee is refunded when the whole payout is returned; absent when it is not, or the contract does not say. */
   readonly feeReturns?: true
 }
 
 /**
- * The provider will not quote: for such an amount (`too_little` or `too_much` where it is known to be that), for a recipient whom it does not know, or whose
- * number has no active account (`inactive`), without a recipient, or for another reason.
+ * The provider gives no quote: because of the amount (`too_little` or `too_much` when that is known), because it does not know
+ * the recipient, because the recipient's number has no active account (`inactive`), because it needs a recipient, or for
+ * another reason.
  */
 export interface QuoteRefused {
   readonly _tag: "QuoteRefused"
   readonly kind: "too_little" | "too_much" | "amount" | "party" | "inactive" | "no_recipient" | "other"
   readonly note: string
-  /** The fee that it would take all the same, where it gives one. */
+  /** The fee that it would charge all the same, when it names one. */
   readonly fee?: MinorUnits
 }
 
@@ -87,7 +97,7 @@ export interface PayoutOrder {
   readonly quote: PayoutQuote
   readonly destination: Destination
   readonly narration: string | null
-  /** The payer, where the tenant's operator set one and the provider takes it. */
+  /** The payer, when an operator set one for the tenant and the provider accepts it. */
   readonly sender?: Sender | null
 }
 
@@ -99,100 +109,116 @@ export interface ChargeOrder {
   readonly redirectUrl: string | null
   readonly narration: string | null
   readonly payer: PayerDetails | null
-  /** The code that the payer said, where the charge needs one. */
+  /** The code that the payer entered, when the charge needs one. */
   readonly otp: Otp | null
-  /** The fee by the contract, fixed when it was opened; absent where the provider's answers name it. */
+  /** The contract fee, fixed when the transaction was opened; absent when the provider's responses name the fee. */
   readonly contractFee?: MinorUnits
 }
 
-/** A code that was sent to a payer, and what the payer typed. */
+/** The handle of a code that was sent to a payer, and the code that the payer entered. */
 export interface Otp {
   readonly pinId: string
   readonly pin: Redacted.Redacted
 }
 
-/** A charge, by what its contract prices it. */
+/** The properties of a charge on which its contract fee depends. */
 export interface ChargeTerms extends Pick<CorridorKey, "country" | "method"> {
   readonly network: string | null
   readonly amount: MinorUnits
-  /** Of this amount, fixed when it was opened; null where that was not kept. */
+  /** The fee of this amount, fixed when the charge was opened; null when it was not stored. */
   readonly fee: MinorUnits | null
 }
 
 /**
- * The fee of a charge by the contract that holds at that moment, where no answer names it; undefined where the contract covers no such
- * charge, which is then not made. Absent: the answers name it.
+ * The contract fee of a charge at the given time, for a provider whose responses do not name the fee. Undefined when the
+ * contract does not cover such a charge, which is then refused. Absent: the responses name the fee.
  */
 export type ContractFeeOf = (
   charge: Omit<ChargeTerms, "fee"> & { readonly currency: Currency; readonly at: Instant }
 ) => MinorUnits | undefined
 
-/** The known facts of the transaction that is polled. */
+/** The known facts of the transaction to poll. */
 export interface StatusQuery {
   readonly reference: Reference
   readonly providerReference: string | null
   readonly currency: Currency
   readonly destinationCurrency: Currency | null
-  /** Of the corridor, where an account ends at the border; absent for an exchange. */
+  /** The corridor's country, for a provider whose accounts are each limited to one country; absent for an exchange. */
   readonly country?: string
   readonly sentAt: number
   /**
-   * The number or account of the other side, or its end, where what the provider has by our reference may be another request of the same key;
-   * absent where it answered that it took this one, and takes no second one by the same reference in silence.
+   * The number or account of the other party, or its end, when the provider may hold another request of the same idempotency
+   * key under our reference. Absent when the provider confirmed that it accepted this request and never silently accepts a
+   * second one with the same reference.
    */
   readonly party?: Redacted.Redacted
   /** Of a collection. */
   readonly charge?: ChargeTerms
-  /** A code of the charge was called wrong, or is on its way: a failed one by our reference may be that attempt, and does not end the charge. */
+  /**
+   * A code of this charge was rejected or is being submitted: a failed charge under our reference may be that attempt, and does
+   * not end the charge.
+   */
   readonly wrongCode?: true
-  /** The payer's time for an open charge is over, and it is about to end: what can still be paid there is closed first, where the provider can. */
+  /**
+   * The payer's time is over and the charge is about to end: if it can still be paid at the provider, close it there first,
+   * where the provider allows that.
+   */
   readonly isOver?: true
 }
 
-/** Moving money is answered by one of these facts, never by an error: silence is `Unknown`, which cannot be mistaken for a refusal. */
+/**
+ * A call that moves money returns one of these facts, never an error. No answer is `Unknown`, which cannot be mistaken for a
+ * refusal.
+ */
 export type PayoutOutcome = Extract<Fact, { _tag: "Accepted" | "Succeeded" | "Refused" | "NotSent" | "Mismatched" | "Unknown" }>
 export type ChargeOutcome = PayoutOutcome | Extract<Fact, { _tag: "NeedsRedirect" }> | CodeRejected
-/** The code was not taken: nothing was charged, and another code may be tried. Only ever the answer to a charge with a code. */
+/** The code was rejected: nothing was charged, and another code may be tried. Returned only for a charge with a code. */
 export type CodeRejected = { readonly _tag: "CodeRejected"; readonly note: string }
-/** An authenticated answer to a poll; `Unknown` when the poll itself was not answered. */
+/** The authenticated answer to a poll; `Unknown` when the poll itself got no answer. */
 export type StatusOutcome = Extract<
   Fact,
   { _tag: "Succeeded" | "Refused" | "StillPending" | "Mismatched" | "NotFound" | "Returned" | "Unknown" }
 >
 
-/** The limits of an account for one network now, where its provider gives them. */
+/** The account's present limits for one network, when the provider lists them. */
 export interface NetworkLimits {
   readonly availability: Availability
   readonly minimum: MinorUnits | null
   readonly maximum: MinorUnits | null
-  /** An amount is a multiple of it: 100 where a currency with two decimals is taken whole. */
+  /** Amounts must be a multiple of this: 100 when a currency with two decimals accepts whole units only. */
   readonly step: MinorUnits
 }
 
 /**
- * The limits for the network of a payer or recipient; undefined where they are not known. It never fails: while the provider does not answer,
- * what it said last holds.
+ * The limits for the network of a payer or recipient; undefined when unknown. Never fails: while the provider does not answer,
+ * the last known limits apply.
  */
 export type ReadNetworkLimits = (party: MomoParty, currency: Currency) => Effect.Effect<NetworkLimits | undefined>
 
-/** `inactive`: nobody can be paid by that number. Else its holder's name, null where the provider does not tell it. */
+/**
+ * `inactive`: the number has no account that can be paid. Otherwise the holder's name, null when the provider does not disclose
+ * it.
+ */
 export type MobileHolder = "inactive" | { readonly name: Redacted.Redacted | null }
 
 export interface PayoutOperations {
-  /** Whether the account pays this recipient's network; absent: every network of the corridor's row, as far as its quote does not refuse it. */
+  /**
+   * Whether the account can pay this recipient's network; absent: every network of the corridor's row, unless the quote refuses
+   * it.
+   */
   readonly reachesNetwork?: (recipient: MomoParty) => boolean
   /** Absent: the provider lists no limits. */
   readonly limits?: ReadNetworkLimits
-  /** Whether a payout by this corridor has to say who pays, or may; absent: it is not sent. */
+  /** Whether a payout in this corridor must or may name the payer; absent: the payer is not sent. */
   readonly sender?: (corridor: CorridorKey) => "needed" | "taken" | undefined
   /**
-   * The holder of the mobile-money account that a payout would go to: free, and asked before anything is reserved. An error says nothing
-   * about it, and the payout goes on without it. Absent: the provider does not know before it pays.
+   * The holder of the mobile-money account to pay: a free read before anything is reserved. An error says nothing about the
+   * holder, and the payout continues without it. Absent: the provider cannot look up a holder.
    */
   readonly holder?: (recipient: MomoParty) => Effect.Effect<MobileHolder, ProviderError>
-  /** Free, moves nothing. */
+  /** A free read; moves nothing. */
   readonly quote: (order: QuoteOrder) => Effect.Effect<PayoutQuote | QuoteRefused, ProviderError>
-  /** Sends once; never retried by the adapter once a byte of it may have left. */
+  /** Sends once. The adapter never retries once any byte of it may have left. */
   readonly send: (order: PayoutOrder) => Effect.Effect<PayoutOutcome>
   readonly fetchStatus: (order: StatusQuery) => Effect.Effect<StatusOutcome>
 }
@@ -204,23 +230,26 @@ export interface ExchangeOrder {
 }
 
 export interface ExchangeQuote extends ExchangeOrder {
-  /** Floored to its currency; `rawDestinationAmount` is the provider's own figure in major units, every digit. */
+  /**
+   * Rounded down to the destination currency's minor units; `rawDestinationAmount` is the provider's figure in major units with
+   * all its digits.
+   */
   readonly destinationAmount: MinorUnits
   readonly rawDestinationAmount: string
   /** Decimal text. */
   readonly rate: string
   readonly expiresAt: Instant
-  /** The provider's own handle of the quote, good for one exchange. */
+  /** The provider's handle of the quote, valid for one exchange. */
   readonly token: string
 }
 
 export type ExchangeOutcome = Extract<Fact, { _tag: "Succeeded" | "Refused" | "NotSent" | "Mismatched" | "Unknown" | "Accepted" }>
 
-/** Between the wallets of one account. Only a source amount can be quoted. */
+/** Exchanges between the wallets of one account. Only a source amount can be quoted. */
 export interface ExchangeOperations {
-  /** Free, moves nothing. */
+  /** A free read; moves nothing. */
   readonly quote: (order: ExchangeOrder) => Effect.Effect<ExchangeQuote | QuoteRefused, ProviderError>
-  /** Executes a quote once; never retried by the adapter once a byte of it may have left. */
+  /** Executes a quote once. The adapter never retries once any byte of it may have left. */
   readonly execute: (
     order: ExchangeOrder & { readonly reference: Reference; readonly token: string }
   ) => Effect.Effect<ExchangeOutcome>
@@ -228,26 +257,26 @@ export interface ExchangeOperations {
 }
 
 export interface CollectionOperations {
-  /** Whether the account charges this payer's network in this currency; absent: every network of the corridor's row. */
+  /** Whether the account can charge this payer's network in this currency; absent: every network of the corridor's row. */
   readonly reachesNetwork?: (payer: MomoParty, currency: Currency) => boolean
   /** Absent: the provider lists no limits. */
   readonly limits?: ReadNetworkLimits
   readonly charge: (order: ChargeOrder) => Effect.Effect<ChargeOutcome>
   readonly contractFee?: ContractFeeOf
   /**
-   * Texts a code to the payer; moves nothing. `pinId` is the provider's handle of it. A ProviderError says that nothing was texted; where
-   * that is not known it is `unknown`.
+   * Sends a code to the payer by SMS; moves no money. `pinId` is the provider's handle of the code. A ProviderError means that
+   * nothing was sent; `unknown` means that it may have been.
    */
   readonly sendCode?: (source: MomoParty) => Effect.Effect<{ readonly pinId: string } | "unknown", ProviderError>
   readonly fetchStatus: (order: StatusQuery) => Effect.Effect<StatusOutcome>
-  /** Absent: the account has no such list, and what was taken back is seen in its statement, or by asking for the charge. */
+  /** Absent: the account has no such list. Clawbacks are then found in its statement or by polling the charge. */
   readonly clawbacks?: ListClawbacks
 }
 
-/** Why a statement cannot be read, where asking again changes nothing: a sentence for the person who asked. */
+/** Why a statement cannot be read, when a retry would not help: a sentence for the operator. */
 export class StatementUnreadable extends Data.TaggedError("StatementUnreadable")<{ readonly why: string }> {}
 
-/** A callback as it came in: the path as it was requested, without the query; headers with lower-case names; the exact bytes. */
+/** A callback as it was received: the requested path without the query, headers with lower-case names, the exact bytes. */
 export interface RawCallback {
   readonly method: string
   readonly path: string
@@ -259,35 +288,38 @@ export interface Callbacks {
   /** None when the signature does not verify: the sender gets 401 and nothing is stored. */
   readonly verify: (callback: RawCallback) => Option.Option<CallbackHint>
   /**
-   * Keeps what questions are answered by, of a callback that verified: of a provider whose answers come later, to an address of ours. Absent:
-   * nothing is kept but the hint.
+   * For a provider that sends the answers to our queries to a callback address: stores such an answer from a verified callback.
+   * Absent: only the hint is used.
    */
   readonly keep?: (callback: RawCallback) => Effect.Effect<void>
-  /** Absent: their address is set in the provider's portal. */
+  /** Absent: the addresses are set in the provider's portal. */
   readonly registration?: CallbackRegistration
-  /** Gets anew what `verify` needs, where a provider may change it: a callback that did not verify is looked at once more after it. */
+  /**
+   * Fetches the keys for `verify` again, for a provider that may change them. A callback that did not verify is verified once
+   * more afterwards.
+   */
   readonly refreshKeys?: Effect.Effect<void>
 }
 
-/** The addresses of callbacks that are registered with the provider by a call. */
+/** Callback addresses that are registered with the provider by an API call. */
 export interface CallbackRegistration {
-  /** By the names that the provider gives them. They are secret: a callback that comes there is believed to be the provider's. */
+  /** By the provider's names for them. The addresses are secret: a callback to one of them is trusted to come from the provider. */
   readonly addresses: Readonly<Record<string, string>>
   /**
-   * Makes the call. A second time nothing is changed: `registered` where the provider takes them again, or this gateway registered the same before;
-   * else `refused`, and why.
+   * Registers the addresses. Repeating it changes nothing: `registered` when the provider accepts them again or this gateway
+   * registered the same ones before; otherwise `refused`, with the reason.
    */
   readonly register: Effect.Effect<{ readonly result: "registered" | "refused"; readonly note: string }>
-  /** Whether this gateway registered these addresses, as far as it knows. */
+  /** Whether this gateway knows that it has registered these addresses. */
   readonly isRegistered: Effect.Effect<boolean>
 }
 
 /**
- * One account at one provider, for one mode. An operation that it does not offer is absent.
+ * One account at one provider, for one mode. An operation that the account does not offer is absent.
  *
- * Delivery: calls that move money (`send`, `charge`, `execute`) are at most once. They never fail with an error; their outcome says what is
- * known, `Unknown` included, and only `NotSent` means that nothing left the process. Free reads fail with `ProviderError`, which says nothing
- * about what was read; they may be repeated.
+ * Delivery: calls that move money (`send`, `charge`, `execute`) are made at most once. They never fail with an error: their
+ * outcome says what is known, including `Unknown`, and only `NotSent` means that nothing left the process. Free reads fail with
+ * `ProviderError`, which says nothing about the answer; they may be retried.
  */
 export interface Provider extends KnownAccount {
   readonly name: string
@@ -295,8 +327,8 @@ export interface Provider extends KnownAccount {
   readonly guarantees: ProviderGuarantees
   readonly callbacks: Callbacks
   /**
-   * How many milliseconds the account's pace would hold a money call to a country (null: an exchange) back that begins now, where that is longer than a request waits;
-   * else 0, and the call is expected soon. Absent where the account has no pace.
+   * For how many milliseconds the account's pace would delay a money call to a country (null: an exchange) that begins now. 0
+   * when a request can wait that long. Absent when the account has no pace.
    */
   readonly moneyHeldMs?: (country: string | null) => Effect.Effect<number>
   readonly payouts?: PayoutOperations
@@ -304,12 +336,13 @@ export interface Provider extends KnownAccount {
   readonly exchange?: ExchangeOperations
   readonly reference?: ReferenceData
   /**
-   * All that the account lists as begun on a UTC day, written 2026-01-31. A list that cannot be read to its end is a ProviderError, or unreadable where
-   * it is not as its adapter expects; a row that cannot be read is named, and stops nothing. Where an account has a list for each of its wallets, one that
-   * cannot be read is named like a row, and `isPart` says so.
+   * Everything that the account lists as begun on a UTC day, written 2026-01-31. Fails with ProviderError when the list cannot
+   * be read to its end, and with StatementUnreadable when it does not have the form that the adapter expects. A row that cannot
+   * be read is reported and does not stop the others. When the account has one list per wallet, a list that cannot be read is
+   * reported like a row, and `isPart` is set.
    */
   readonly statement?: (day: string) => Effect.Effect<Statement, ProviderError | StatementUnreadable>
 }
 
-/** The same as its adapter makes it, which does not know what distinguishes the account from others. */
+/** A provider as its adapter builds it. The adapter does not know the account's fingerprints. */
 export type Adapter = Omit<Provider, "fingerprints">

@@ -4,18 +4,18 @@ import type { Currency } from "../../domain/Currency.ts"
 import type { Reference } from "../../domain/Ids.ts"
 import type { Instant } from "../../domain/Instant.ts"
 
-/** The disputes and refunds to list: those that were begun in this time, of one charge where its handle is given. */
+/** Which disputes and refunds to list: those begun in this time, and only of one charge when its handle is given. */
 export interface ClawbackQuery {
   readonly since: Instant
   readonly until: Instant
   readonly providerReference: string | null
 }
 
-/** One of them. It names the charge by our reference, by the provider's own, or by both. */
+/** A dispute or refund. It names the charge by our reference, by the provider's, or by both. */
 export interface ListedClawback {
   readonly reference: Reference | null
   readonly providerReference: string | null
-  /** `stored` is the charge's currency, for a list that names none. */
+  /** `stored`: the charge's currency, for a list that names none. */
   readonly factIn: (stored: Currency) => Clawback
 }
 
@@ -26,7 +26,7 @@ export interface ListedClawbacks {
 }
 
 /**
- * The disputes of collections, and the refunds, that an account lists, including those that we did not make. A free read: it may be
- * repeated, and may list those of other charges, too.
+ * The disputes of collections and the refunds that an account lists, including those that we did not make. A free read: it may
+ * be repeated, and may list clawbacks of other charges too.
  */
 export type ListClawbacks = (query: ClawbackQuery) => Effect.Effect<ListedClawbacks>

@@ -5,18 +5,21 @@ import type { Instant } from "../../domain/Instant.ts"
 import type { AuditEntry } from "./AuditLog.ts"
 import type { PageAfter } from "./Page.ts"
 
-/** The record that a verified callback names. A callback is never relied on: the provider is polled about it. */
+/** The record that a verified callback names. The callback's content is never trusted: the provider is polled for the outcome. */
 export interface CallbackHint {
   readonly reference: Reference | null
   readonly providerReference: string | null
-  /** The reported outcome; absent where the gateway knows no such word. */
+  /** The outcome that the callback reports; absent when it uses a word that the gateway does not know. */
   readonly says?: Reported
-  /** It answers a question, which waits for it: it leads to no record, and is not stored here. */
+  /**
+   * The callback carries the answer to a query of ours that is waiting for it. It names no record and is not stored in the
+   * inbox.
+   */
   readonly isAnswer?: true
 }
 
 export interface Callback {
-  /** Made of provider, mode and digest: the same callback again is the same row. */
+  /** Derived from provider, mode and digest, so that the same callback maps to the same row. */
   readonly id: Reference
   readonly provider: string
   readonly mode: Mode
@@ -26,25 +29,28 @@ export interface Callback {
   readonly hint: CallbackHint
 }
 
-/** The tries of a callback since it came, came again or was replayed. */
+/** How often a callback was processed since it arrived, arrived again or was replayed. */
 export interface Tries {
-  /** Attempts that ended and moved nothing. */
+  /** Completed attempts that changed nothing. */
   readonly looks: number
-  /** Claims since the last of these, or since the beginning, of which no look has ended: a node died, or could not look. */
+  /** Claims since the last completed attempt, or since the beginning: a node died, or could not process it. */
   readonly claims: number
 }
 
-/** A callback that one node looks into until then; if it was claimed for that, this claim is counted. */
+/** A callback that one node processes until `leasedUntil`. When it was claimed, this claim is counted. */
 export interface LeasedCallback extends Callback, Tries {
   readonly leasedUntil: Instant
 }
 
-/** When a callback is looked into next, and what counts as tried by then; null parks it for a person. */
+/** When to process a callback next, and the counts by then. `at` null parks it for an operator. */
 export interface NextLook extends Tries {
   readonly at: Instant | null
 }
 
-/** Due: it is processed by itself. Done: the transaction that it pointed at was polled. Parked: it led to nothing, and waits for a person. */
+/**
+ * Due: it will be processed. Done: the transaction that it pointed at was polled. Parked: it led to no transaction, and waits
+ * for an operator.
+ */
 export const CallbackStatus = Schema.Literals(["due", "done", "parked"])
 export type CallbackStatus = typeof CallbackStatus.Type
 
@@ -61,9 +67,9 @@ export interface CallbackFilter {
   readonly status: CallbackStatus | null
   readonly provider: string | null
   readonly mode: Mode | null
-  /** Included. */
+  /** Inclusive. */
   readonly receivedFrom: Instant | null
-  /** Not included. */
+  /** Exclusive. */
   readonly receivedTo: Instant | null
 }
 
@@ -74,60 +80,69 @@ export interface CallbackPlace {
 }
 
 /**
- * The inbox of providers' callbacks. A callback is committed here before the provider gets its answer, once for the same bytes.
+ * The inbox of providers' callbacks. A callback is committed here before the provider gets a response, once for the same bytes.
  *
- * Delivery: at least once. A claimed callback, or one that was stored with a lease, belongs to one node for its lease; unless `markProcessed`
- * or `retryAt` is called it is due again afterwards. Oldest first, without a guaranteed order. It counts looks and claims, in commits that are made anyway;
- * the caller decides by them when it is parked for a person. It is never dropped.
+ * Delivery: at least once. A callback that was claimed, or stored with a lease, belongs to one node until the lease ends;
+ * without `markProcessed` or `retryAt` it is then due again. Oldest first, without a guaranteed order. Attempts and claims are
+ * counted in commits that are made anyway; the caller decides by them when to park a callback. A callback is never dropped.
  */
 export class ProviderInbox extends Context.Service<
   ProviderInbox,
   {
     /**
-     * False when the same bytes came a moment ago. Bytes that came longer ago may be about a later change (a body of references only is the
-     * same each time): they are due again, as if they had come for the first time, at most once in that while. They are due at `dueAt`: a
-     * caller that processes them at once gives the end of its lease, which saves a second commit. `body` is its text, masked and bounded: it is
-     * kept until the callback is done.
+     * False when the same bytes arrived a moment ago. Bytes that arrived longer ago may be about a later change, because a body
+     * that holds only references is the same each time: they become due again as a new callback, at most once in that interval.
+     * The callback is due at `dueAt`; a caller that processes it at once passes the end of its lease, which saves a second
+     * commit. `body`: the text, masked and bounded, kept until the callback is done.
      */
     readonly store: (callback: Callback, dueAt: Instant, body?: string) => Effect.Effect<boolean>
-    /** Takes up to `limit` that wait to be looked at, for `leaseMs`, and counts the claim. */
+    /** Claims up to `limit` due callbacks for `leaseMs`, and counts the claim. */
     readonly claimDue: (now: Instant, limit: number, leaseMs: number) => Effect.Effect<ReadonlyArray<LeasedCallback>>
     /**
-     * The callback was processed for this transaction, unless another worker has its lease by now. It has no commit of its own: it is
-     * written with the next callback that is stored, or two seconds later. When the process dies before that, the callback is processed
-     * once more.
+     * The callback was processed for this transaction. Does nothing when another worker has the lease by now. It is written
+     * with the next callback that is stored, or after two seconds. When the process dies first, the callback is processed
+     * again.
      */
     readonly markProcessed: (callback: LeasedCallback, reference: Reference) => Effect.Effect<void>
     /**
-     * The callback led to nothing so far: it is processed again, or parked, unless another worker has its lease by now. A repetition
-     * changes nothing.
+     * The callback has led to nothing so far: it is retried or parked, unless another worker has the lease by now. Repeating
+     * the call changes nothing.
      */
     readonly retryAt: (callback: LeasedCallback, next: NextLook) => Effect.Effect<void>
-    /** Newest first, at most `limit`, of every status where none is given. */
+    /** Newest first, at most `limit`; `status` null: every status. */
     readonly list: (status: CallbackStatus | null, limit: number) => Effect.Effect<ReadonlyArray<StoredCallback>>
     /**
-     * As `list`, of those that fit, after a place. A page looks at a bounded number of callbacks: it may hold fewer, or none, and still say where the
-     * next one begins.
+     * As `list`, filtered, after a place. A page examines a bounded number of callbacks, so it may hold fewer than `limit`
+     * items or none while `next` is set.
      */
     readonly search: (
       filter: CallbackFilter,
       page: PageAfter<CallbackPlace>
     ) => Effect.Effect<{ readonly items: ReadonlyArray<StoredCallback>; readonly next: CallbackPlace | null }>
-    /** The text that it came with, masked, for a person; null where it is kept no more. None, and no audit row, when there is no such callback. */
+    /**
+     * The callback's text, masked, for an operator; null when it is no longer stored. None, and no audit row, when there is no
+     * such callback.
+     */
     readonly body: (id: Reference, audit: AuditEntry) => Effect.Effect<Option.Option<string | null>>
-    /** Has it looked into at `at` as if it had just come, whatever came of it before, and answers it as it stands then; none when there is no such callback. */
+    /**
+     * Makes the callback due at `at` as if it had just arrived, whatever its result was before, and returns it. None when there
+     * is no such callback.
+     */
     readonly replay: (id: Reference, at: Instant, audit: AuditEntry) => Effect.Effect<Option.Option<StoredCallback>>
-    /** Ends a parked one that a person found to be about nothing of ours; none when it is not there, or not parked. */
+    /** Ends a parked callback that an operator found to be irrelevant. None when it does not exist or is not parked. */
     readonly close: (id: Reference, audit: AuditEntry) => Effect.Effect<Option.Option<StoredCallback>>
-    /** Parked ones of one account that came before `before`, in the order of their ids, at most `limit` after one of these. */
+    /** The parked callbacks of one account that arrived before `before`, ordered by id; at most `limit`, after the given id. */
     readonly parked: (
       account: Pick<Callback, "provider" | "mode">,
       before: Instant,
       page: PageAfter<Reference>
     ) => Effect.Effect<ReadonlyArray<StoredCallback>>
-    /** `close` of many in one commit, with one audit row that says how many it was; answers how many were parked still. */
+    /** Closes many in one commit, with one audit row that holds their number. Returns how many of them were still parked. */
     readonly closeAll: (ids: ReadonlyArray<Reference>, audit: AuditEntry) => Effect.Effect<number>
-    /** Removes at most `limit` that came before `before` and are done, and answers how many. The same bytes are a new callback then. */
+    /**
+     * Removes at most `limit` done callbacks that arrived before `before`, and returns how many. The same bytes then count as a
+     * new callback.
+     */
     readonly prune: (before: Instant, limit: number) => Effect.Effect<number>
   }
 >()("gateway/services/ports/ProviderInbox") {}

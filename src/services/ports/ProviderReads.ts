@@ -5,13 +5,13 @@ import type { ProviderError } from "../../domain/errors/Retriable.ts"
 import type { MinorUnits } from "../../domain/Money.ts"
 
 export interface PayableBank {
-  /** The code by which a payout names it. */
+  /** The code that a payout uses for it. */
   readonly code: string
   readonly name: string
 }
 
 export interface BankBranch {
-  /** The code by which a payout names it. */
+  /** The code that a payout uses for it. */
   readonly code: string
   readonly name: string
 }
@@ -19,32 +19,32 @@ export interface BankBranch {
 export interface PayableCountry {
   readonly country: string
   readonly name: string
-  /** With its plus sign. */
+  /** With the plus sign. */
   readonly phonePrefix: string
   readonly methods: ReadonlyArray<"momo" | "bank" | "wallet">
 }
 
-/** The balance of one wallet of the account; `pending` is null where the provider gives none. */
+/** The balance of one wallet of the account; `pending` is null when the provider does not report it. */
 export interface Balance {
   readonly currency: Currency
   readonly available: MinorUnits
   readonly pending: MinorUnits | null
 }
 
-/** Free reads, each asked live. A read that fails is a ProviderError and says nothing about what was asked. */
+/** Free reads that call the provider each time. A ProviderError says nothing about the answer. */
 export interface ReferenceData {
-  /** Those that can be paid now; none where the provider pays no banks of that country. */
+  /** The banks that can be paid now; empty when the provider pays no banks in that country. */
   readonly banks?: (country: string) => Effect.Effect<ReadonlyArray<PayableBank>, ProviderError>
-  /** Those of a bank that `banks` lists, as payouts name them; none for another bank, and where payouts name none. */
+  /** The branches of a bank from `banks`, as payouts name them; empty for another bank, and when payouts name no branch. */
   readonly branches?: (country: string, bankCode: string) => Effect.Effect<ReadonlyArray<BankBranch>, ProviderError>
   /** The holder's name as the bank knows it. `unresolvable`: the provider says that there is no such account. */
   readonly resolve?: (account: BankAccount) => Effect.Effect<Redacted.Redacted | "unresolvable", ProviderError>
   readonly countries?: Effect.Effect<ReadonlyArray<PayableCountry>, ProviderError>
-  /** Wallets of the currencies that the gateway knows. */
+  /** The wallets in currencies that the gateway knows. */
   readonly balances?: Effect.Effect<ReadonlyArray<Balance>, ProviderError>
 }
 
-/** The same reads, each by way of `through`, which is given its name. */
+/** The same reads, each wrapped by `through`, which gets the read's name. */
 export const readsThrough = (
   { balances, banks, branches, countries, resolve }: ReferenceData,
   through: <A>(read: keyof ReferenceData, ask: Effect.Effect<A, ProviderError>) => Effect.Effect<A, ProviderError>

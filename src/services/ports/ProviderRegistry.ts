@@ -4,23 +4,26 @@ import { type AccountFingerprint, accountOf } from "../../domain/ProviderAccount
 import type { Transaction } from "../../domain/Transaction.ts"
 import type { Provider } from "./Provider.ts"
 
-/** The provider accounts that this installation has credentials for. Fixed while the process runs. */
+/** The provider accounts for which this installation has credentials. They do not change while the process runs. */
 export class ProviderRegistry extends Context.Service<
   ProviderRegistry,
   {
-    /** Every provider that this program knows, whether registered or not, in a fixed order. */
+    /** Every provider that this program supports, configured or not, in a fixed order. */
     readonly known: ReadonlyArray<string>
-    /** The account that money is moved with from now on; none where the provider has no address or credentials for that mode. */
+    /** The account for new transactions; none when the provider has no address or credentials for that mode. */
     readonly find: (name: string, mode: Mode) => Option.Option<Provider>
-    /** That one, and after it the account before it, where that is still set. They are two accounts, and neither knows what the other moved. */
+    /** The current account, then the previous one if it is still configured. Neither account knows the other's transactions. */
     readonly accounts: (name: string, mode: Mode) => ReadonlyArray<Provider>
-    /** The accounts that sent the records which keep none; empty where they are unknown. */
+    /** The accounts that sent the records which name no account; empty when unknown. */
     readonly claimed: (name: string, mode: Mode) => ReadonlyArray<AccountFingerprint>
-    /** By the secret last part of a callback's path. Its `callbacks` are those of all accounts of the name and mode. */
+    /**
+     * Looks up the provider by the secret last part of a callback's path. Its `callbacks` cover all accounts of the name and
+     * mode.
+     */
     readonly byRouteKey: (name: string, routeKey: string) => Option.Option<Provider>
     /** The secret last part of the path to register at this provider: `/webhooks/{name}/{route_key}`. */
     readonly routeKey: (name: string, mode: Mode) => string
-    /** Those of its paths from before which are still taken: the newest one may not be registered at the provider yet. */
+    /** Earlier route keys that are still accepted, because the newest one may not be registered at the provider yet. */
     readonly keptRouteKeys: (name: string, mode: Mode) => ReadonlyArray<string>
   }
 >()("gateway/services/ports/ProviderRegistry") {}
@@ -33,7 +36,7 @@ export const registeredAccounts = ({ find, known }: Pick<ProviderRegistry["Servi
 
 type Accounts = Pick<ProviderRegistry["Service"], "accounts" | "claimed">
 
-/** The account that a record was sent with: only that account knows the outcome. None where that account is not set here. */
+/** The account that a record was sent with: no other account knows its outcome. None when that account is not configured here. */
 export const sentWith = (
   { accounts, claimed }: Accounts,
   record: Pick<Transaction, "provider" | "mode" | "account" | "currency">
@@ -42,7 +45,10 @@ export const sentWith = (
   return Option.fromUndefinedOr(accountOf(accounts(provider, mode), claimed(provider, mode), record))
 }
 
-/** The registry with each provider wrapped, once: every step of a request looks its provider up. */
+/**
+ * The registry with each provider wrapped. A wrapped provider is built once, because every step of a request looks its provider
+ * up.
+ */
 export const decorateProviders = (
   registry: ProviderRegistry["Service"],
   wrap: (provider: Provider) => Provider

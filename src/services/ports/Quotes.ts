@@ -4,19 +4,22 @@ import type { AppId, Mode, Reference } from "../../domain/Ids.ts"
 import type { Claim } from "./Idempotency.ts"
 
 /**
- * FX quotes, each one's own tenant's and mode's. A quote makes one exchange: `take` grants it to one idempotency key, and of requests that take
- * it at once exactly one wins.
+ * FX quotes. Each belongs to one tenant and mode and makes one exchange: `take` grants it to one idempotency key. When several
+ * requests take it at once, exactly one wins.
  */
 export class Quotes extends Context.Service<
   Quotes,
   {
-    /** Keeps a quote for a day after it expires; afterwards it is as if it had never been. */
+    /** Stores a quote until a day after it expires; then it is deleted. */
     readonly put: (quote: Quote) => Effect.Effect<void>
-    /** None for an absent one, a foreign one or one of the other mode alike; an expired or taken one is found. */
+    /** None when it does not exist, belongs to another tenant or is of the other mode. Expired and taken quotes are found. */
     readonly find: (appId: AppId, mode: Mode, id: Reference) => Effect.Effect<Option.Option<Quote>>
-    /** Takes it for one idempotency key; false when another key has it. A newer claim of the same key takes it over, for a key opens once. */
+    /**
+     * Takes the quote for one idempotency key; false when another key has it. A newer claim of the same key takes it over,
+     * because a key opens at most one transaction.
+     */
     readonly take: (quote: Quote, claim: Claim) => Effect.Effect<boolean>
-    /** Gives it back where nothing was opened with it; does nothing when another claim has it, be it of the same key. */
+    /** Gives the quote back when nothing was opened with it. Does nothing when another claim has it, even one of the same key. */
     readonly release: (quote: Quote, claim: Claim) => Effect.Effect<void>
   }
 >()("gateway/services/ports/Quotes") {}

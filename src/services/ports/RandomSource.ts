@@ -1,7 +1,7 @@
 import { Context, type Effect } from "effect"
 import type { Reference } from "../../domain/Ids.ts"
 
-/** Random references and secrets from the system's cryptographic source. A port of its own, so that tests can choose what it returns. */
+/** Random references and secrets from the system's cryptographic source. A separate port, so that tests can choose the values. */
 export class RandomSource extends Context.Service<
   RandomSource,
   {

@@ -3,7 +3,7 @@ import type { Direction } from "../../domain/Corridor.ts"
 import type { Mode } from "../../domain/Ids.ts"
 import type { RouteOrder } from "../../domain/RoutePreference.ts"
 
-/** The payments that one order is for. */
+/** Which payments an order of providers is for. */
 export interface RouteKey {
   readonly mode: Mode
   readonly direction: Direction
@@ -12,14 +12,14 @@ export interface RouteKey {
   readonly network: string
 }
 
-/** The orders of providers by their success, which all nodes share: a price that one node shows holds at every other one. */
+/** The orders of providers by success rate. All nodes share them, so that a price from one node is valid at every other. */
 export class RouteOrders extends Context.Service<
   RouteOrders,
   {
     readonly all: Effect.Effect<ReadonlyArray<RouteKey & RouteOrder>>
-    /** Puts an order in the place of the one that it was made from, null for none; nothing where another node was first. */
+    /** Replaces the order that it was derived from (null: none). Does nothing when another node was first. */
     readonly change: (key: RouteKey, order: RouteOrder, before: RouteOrder | null) => Effect.Effect<void>
-    /** Forgets those of a corridor, of all networks and both modes; nothing where there are none. */
+    /** Deletes a corridor's orders, for all networks and both modes. */
     readonly forget: (corridor: Pick<RouteKey, "direction" | "corridor">) => Effect.Effect<void>
   }
 >()("gateway/services/ports/RouteOrders") {}

@@ -1,7 +1,10 @@
 import { Context, type Effect } from "effect"
 import type { AppId } from "../../domain/Ids.ts"
 
-/** Calls in flight of one circuit's line that have passed their usual time, of one tenant; null is the gateway's own work. */
+/**
+ * One tenant's calls in flight that have passed their usual time, on one line of a circuit breaker. `tenant` null: the
+ * gateway's own work.
+ */
 export interface LateCalls {
   /** Provider, mode and operation. */
   readonly line: string
@@ -9,11 +12,11 @@ export interface LateCalls {
   readonly calls: number
 }
 
-/** The late calls of all nodes, which they tell each other, so that a provider's silence is noticed by all of them together. */
+/** Shares the late calls of all nodes, so that they detect together that a provider does not answer. */
 export class SharedLateCalls extends Context.Service<
   SharedLateCalls,
   {
-    /** Puts what is late here now in the place of what this node said before, and answers what the other nodes said within the last seconds, summed. */
+    /** Replaces this node's late calls, and returns the sum of what the other nodes reported within the last seconds. */
     readonly exchange: (mine: ReadonlyArray<LateCalls>) => Effect.Effect<ReadonlyArray<LateCalls>>
   }
 >()("gateway/services/ports/SharedLateCalls") {}

@@ -3,35 +3,38 @@ import type { AppId, Mode } from "../../domain/Ids.ts"
 import type { Instant } from "../../domain/Instant.ts"
 import type { AuditedChange, TenantChange } from "./AuditLog.ts"
 
-/** Of each tenant, mode and action the newest so many are kept: no tenant fills the database by asking for deliveries again. */
+/**
+ * How many of the newest changes are kept per tenant, mode and action, so that no tenant can fill the database by requesting
+ * redeliveries.
+ */
 export const TENANT_CHANGES_KEPT_AT_MOST = 10_000
 /**
- * No number of changes pushes these out: they tell where events went and who had recipients removed. How many there are is bounded by how many
- * changes a tenant may make a day.
+ * Changes of these actions are never pruned by number: they show where events were sent and who removed beneficiaries.
+ * `TENANT_CHANGES_A_DAY` bounds how many there are.
  */
 export const neverPrunedActions: ReadonlyArray<string> = ["beneficiaries purge", "webhook endpoint", "webhook endpoint remove"]
-/** All of a tenant's keys in one mode together; each is counted where it is asked for, also one that then changes nothing. */
+/** For all of a tenant's keys in one mode together. A change counts when it is requested, even when it then changes nothing. */
 export const TENANT_CHANGES_A_DAY = 200
-/** And each is kept for so long. */
+/** Each change is kept at most this long. */
 export const TENANT_CHANGES_KEPT_MS = 400 * 24 * 3_600_000
 
 export interface TenantChangeRow extends TenantChange {
-  /** Counted for the tenant and mode, from 1 on; what is gone leaves a gap. */
+  /** Numbered per tenant and mode, from 1; a pruned row leaves a gap. */
   readonly place: bigint
 }
 
 export const isChangeByTenant = (change: AuditedChange): change is TenantChange => "tenant" in change
 
 /**
- * The audit stream of what tenants changed themselves: their webhook endpoint, its secret, redeliveries, a purge. The port that makes a change
- * writes it in the same commit; this port reads and prunes.
+ * The audit stream of changes that tenants made themselves: webhook endpoints, their secrets, redeliveries, purges of
+ * beneficiaries. The port that makes a change writes the row in the same commit; this port reads and prunes.
  */
 export class TenantChanges extends Context.Service<
   TenantChanges,
   {
-    /** Newest first, at most `limit`; of both modes where none is given. Empty for a tenant that changed nothing, and for none. */
+    /** Newest first, at most `limit`; `mode` null: both. Empty for a tenant without changes, and when there is no such tenant. */
     readonly list: (appId: AppId, mode: Mode | null, limit: number) => Effect.Effect<ReadonlyArray<TenantChangeRow>>
-    /** Removes at most `limit` that were made before, and answers how many. */
+    /** Removes at most `limit` changes older than `before`. Returns the number removed. */
     readonly prune: (before: Instant, limit: number) => Effect.Effect<number>
   }
 >()("gateway/services/ports/TenantChanges") {}

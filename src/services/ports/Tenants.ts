@@ -11,7 +11,7 @@ export interface SigningKey extends Pick<KeyTerms, "addresses"> {
   /** HMAC of the API key under the gateway's own hashing key (`apiKeyPurpose`); the API key itself is not stored. */
   readonly apiKeyHash: Uint8Array
   readonly signingSecret: Redacted.Redacted
-  /** As of when the row was read. */
+  /** As of when the row was read; it may be outdated. */
   readonly lastUsedAt: Instant | null
 }
 
@@ -28,33 +28,34 @@ export interface KeyRow extends KeyTerms {
   readonly mode: Mode
   readonly role: Role
   readonly createdAt: Instant
-  /** The beginning of an hour of UTC; null where it was never used. */
+  /** The hour (UTC) in which the key was last used, given by its beginning; null when it was never used. */
   readonly lastUsedAt: Instant | null
   readonly revokedAt: Instant | null
 }
 
-/** The state that was looked at. A change of it since then counts, even where it is again as it was. */
+/** The state that the caller has read. Any change since counts, even one that was undone. */
 export interface SeenState<State> {
   readonly state: State
-  /** The last row of the audit log before it was looked at. */
+  /** The last row of the audit log at the time of reading. */
   readonly sequence: bigint
 }
 
 /**
- * Tenants and their API keys. Every change writes its audit row in the same commit; making it again changes nothing. Every node sees a revoked
- * key or another pin within a second, and a frozen tenant at once: the freeze is checked again in the commit that opens a transaction.
+ * Tenants and their API keys. Every change writes its audit row in the same commit; repeating a change has no effect. Every
+ * node sees a revoked key or a changed pin within a second, and a frozen tenant at once: the commit that opens a transaction
+ * checks the freeze again.
  */
 export class Tenants extends Context.Service<
   Tenants,
   {
-    /** False when the name is taken; nothing is written then. */
+    /** False, and nothing is written, when the name is taken. */
     readonly create: (tenant: NewTenant, audit: AuditEntry) => Effect.Effect<boolean>
     readonly find: (appId: AppId) => Effect.Effect<Option.Option<Tenant>>
     /** Ordered by name. */
     readonly list: Effect.Effect<ReadonlyArray<Tenant>>
     /**
-     * The tenant as it then is; none when there is no such tenant, or where it was frozen or unfrozen since `seen`. Nothing that is opened after it returns
-     * passes a frozen one.
+     * Returns the changed tenant; none when there is no such tenant, or when it was frozen or unfrozen since `seen`. Once a
+     * freeze has returned, no transaction of the tenant can be opened.
      */
     readonly setStatus: (
       appId: AppId,
@@ -62,40 +63,59 @@ export class Tenants extends Context.Service<
       audit: AuditEntry,
       seen?: SeenState<Tenant["status"]>
     ) => Effect.Effect<Option.Option<Tenant>>
-    /** Grants or denies; to do so again changes nothing. None when there is no such tenant. Every node sees it at once. */
+    /**
+     * Grants or revokes a capability; repeating it changes nothing. None when there is no such tenant. Every node sees it at
+     * once.
+     */
     readonly setCapability: (
       appId: AppId,
       capability: Capability,
       granted: boolean,
       audit: AuditEntry
     ) => Effect.Effect<Option.Option<Tenant>>
-    /** Pins to a provider, or with null to none; to do so again changes nothing. None when there is no such tenant, or where it was pinned or unpinned since `seen`. */
+    /**
+     * Pins the tenant to a provider, or with null to none; repeating it changes nothing. None when there is no such tenant, or
+     * when its pin has changed since `seen`.
+     */
     readonly pin: (
       appId: AppId,
       provider: Tenant["pinned"],
       audit: AuditEntry,
       seen?: SeenState<Tenant["pinned"]>
     ) => Effect.Effect<Option.Option<Tenant>>
-    /** Releases from the double-charge guard's word on successful charges, or not; to do so again changes nothing. None when there is no such tenant. */
+    /**
+     * Whether the double-charge guard lets a charge follow a successful one; repeating the call changes nothing. None when
+     * there is no such tenant.
+     */
     readonly setRepeatSales: (appId: AppId, allowed: boolean, audit: AuditEntry) => Effect.Effect<Option.Option<Tenant>>
-    /** Whether a charge may follow a successful one of the same number at once; false for no such tenant. Seen as `pinned` is. */
+    /**
+     * Whether a charge may directly follow a successful one of the same number; false when there is no such tenant. As current
+     * as `pinned`.
+     */
     readonly repeatSales: (appId: AppId) => Effect.Effect<boolean>
-    /** Sets the payer, or with null removes it. False when there is no such tenant. */
+    /** Sets the payer for the tenant's payouts, or removes it with null. False when there is no such tenant. */
     readonly setSender: (appId: AppId, sender: Sender | null, audit: AuditEntry) => Effect.Effect<boolean>
     /**
-     * The payer; null where none is set, and for no such tenant; "unreadable" where the stored one does not open. As current as `pinned`.
+     * The payer; null when none is set or there is no such tenant; "unreadable" when the stored value cannot be opened. As
+     * current as `pinned`.
      */
     readonly sender: (appId: AppId) => Effect.Effect<Sender | "unreadable" | null>
-    /** The provider that a tenant is pinned to; null for none, and for no such tenant. A change is seen within a second by every node. */
+    /**
+     * The provider that the tenant is pinned to; null when there is none, or no such tenant. Every node sees a change within a
+     * second.
+     */
     readonly pinned: (appId: AppId) => Effect.Effect<Tenant["pinned"]>
     /** False when there is no such tenant. */
     readonly issueKey: (key: NewKey, audit: AuditEntry) => Effect.Effect<boolean>
-    /** False when there is no such key, or it was revoked before. */
+    /** False when there is no such key, or it was already revoked. */
     readonly revokeKey: (appId: AppId, keyId: string, at: Instant, audit: AuditEntry) => Effect.Effect<boolean>
     readonly keys: (appId: AppId) => Effect.Effect<ReadonlyArray<KeyRow>>
-    /** A key that is not revoked. A revocation is seen within a second by every node. */
+    /** A key that is not revoked. Every node sees a revocation within a second. */
     readonly signingKey: (appId: string, keyId: string) => Effect.Effect<Option.Option<SigningKey>>
-    /** Keeps the hour in which a key was used, given by its beginning. An earlier hour than the kept one changes nothing. No audit row. */
+    /**
+     * Stores the hour in which a key was used, given by its beginning. An earlier hour than the stored one changes nothing. No
+     * audit row.
+     */
     readonly noteUse: (key: Pick<Caller, "appId" | "keyId">, hour: Instant) => Effect.Effect<void>
   }
 >()("gateway/services/ports/Tenants") {}

@@ -12,18 +12,21 @@ import type { Transaction, TransactionKind } from "../../domain/Transaction.ts"
 import type { AuditEntry } from "./AuditLog.ts"
 import type { HistoryLine } from "./FloatLedger.ts"
 
-/** A record as it is stored, an exchange among them. `revision` grows with every write of the row, also those that a tenant cannot see. */
+/**
+ * A stored record; it may be an exchange. `revision` grows with every write of the row, including writes that a tenant cannot
+ * see.
+ */
 export interface StoredTransaction {
   readonly transaction: Transaction
   readonly revision: bigint
-  /** Trace context of the request that began it; absent where the reader does not need it. */
+  /** Trace context of the request that created it; absent when the reader does not need it. */
   readonly traceparent?: string | null
 }
 
-/** Of a record as `FloatLedger.open` wrote it. */
+/** The revision of a record as `FloatLedger.open` wrote it. */
 export const FIRST_REVISION = 1n
 
-/** The last money call that was made for a record, masked; null where none was made. */
+/** The last call for this record that moves money, masked; both are null when there was none. */
 export interface RawCall {
   readonly rawRequest: string | null
   readonly rawResponse: string | null
@@ -40,7 +43,7 @@ export interface CreatedRange {
   readonly to: Instant
 }
 
-/** `from` is included and `to` is not; null at an open end. */
+/** `from` is inclusive, `to` exclusive; null at an open end. */
 export interface TimeRange {
   readonly from: Instant | null
   readonly to: Instant | null
@@ -51,15 +54,15 @@ export interface TransactionFilter {
   readonly kind: PaymentKind | null
   readonly status: Payment["status"] | null
   readonly needsReview: boolean | null
-  /** Of the float that moves; of an exchange either of the two. */
+  /** The currency of the float that moves; for an exchange either of its two. */
   readonly currency: Currency | null
   readonly created: TimeRange | null
   readonly completed: TimeRange | null
-  /** Included. */
+  /** Inclusive. */
   readonly updatedFrom: Instant | null
-  /** Of the request that began it; found for as long as the key is kept. */
+  /** The key of the request that created the record; matches for as long as the key is kept. */
   readonly idempotencyKey: string | null
-  /** One member of the metadata, whose value as text is exactly this. */
+  /** A metadata member with exactly this value as text. */
   readonly metadata: MetadataMember | null
 }
 
@@ -68,17 +71,20 @@ export interface MetadataMember {
   readonly value: string
 }
 
-/** Which of its records a tenant looks for. */
+/** A tenant's search among its records. */
 export type SoughtRecords =
-  /** Those of a payer or recipient with one of these keyed hashes, and of a recipient's account; for as long as the hashes are kept. */
+  /**
+   * The records of a payer or recipient with one of these keyed hashes (`account`: of a recipient's account); for as long as
+   * the hashes are kept.
+   */
   | { readonly _tag: "party" | "account"; readonly hashes: ReadonlyArray<Uint8Array> }
-  /** The one whose receipt has this number (`receiptIdentity`). */
+  /** The record with this receipt number (`receiptIdentity`). */
   | { readonly _tag: "receipt"; readonly identity: string }
-  /** Those whose metadata has all of these members; one at least. */
+  /** The records whose metadata has all of these members; at least one is given. */
   | { readonly _tag: "metadata"; readonly members: ReadonlyArray<MetadataMember> }
-  /** Those whose metadata has this value, under one of the names that the tenant's newest records have. */
+  /** The records whose metadata has this value under one of the names that the tenant's newest records use. */
   | { readonly _tag: "value"; readonly value: string }
-  /** The one that a request with this idempotency key began; for as long as the key is kept. */
+  /** The record that a request with this idempotency key created; for as long as the key is kept. */
   | { readonly _tag: "key"; readonly key: string }
 
 export interface PostedEntry extends Entry {
@@ -95,43 +101,43 @@ export interface RecordFilter {
   /** Of payouts and collections; an exchange has none. */
   readonly corridor: { readonly country: string; readonly currency?: string; readonly method?: string } | null
   readonly failure: FailureCode | null
-  /** Of the amount, as the tenant asked for it. */
+  /** The currency of the requested amount. */
   readonly currency: Currency | null
-  /** As the tenant asked, in minor units; both included. */
+  /** The requested amount in minor units; both bounds are inclusive. */
   readonly amountFrom: bigint | null
   readonly amountTo: bigint | null
-  /** How the payer's or the recipient's number ends: its last four characters. */
+  /** The last four characters of the payer's or recipient's number. */
   readonly partyEnd: string | null
   readonly needsReview: boolean
-  /** Only what is open, and whose provider did not answer or does not know it. */
+  /** Only open records whose provider did not answer or does not know them. */
   readonly isUnknown: boolean
-  /** Included. */
+  /** Inclusive. */
   readonly createdFrom: Instant | null
-  /** Not included. */
+  /** Exclusive. */
   readonly createdTo: Instant | null
 }
 
 export interface FoundRecords {
   readonly items: ReadonlyArray<Transaction>
-  /** Older records may exist, and were not looked at: what was created before. Null where nothing older fits the filter. */
+  /** Records created before this time were not searched and may match. Null when no older record can match. */
   readonly olderThan: Instant | null
 }
 
 /**
- * By which moment of its records a list is ordered: what was created or completed last comes first, and what was changed last comes last,
- * where a client goes on. The few records of a key are in the order of creation.
+ * The time by which a list is ordered. By creation or completion the newest record comes first. By update the newest comes
+ * last, so that a client can continue from there. The few records of an idempotency key are ordered by creation.
  */
 export type ListOrder = "created" | "completed" | "updated"
 export const orderOf = ({ completed, idempotencyKey, updatedFrom }: TransactionFilter): ListOrder =>
   idempotencyKey !== null ? "created" : updatedFrom !== null ? "updated" : completed !== null ? "completed" : "created"
 
-/** Where a page of a list ended: the moment of its order, and the reference. */
+/** Where a page of a list ended: the time that orders the list, and the reference. */
 export interface ListPosition {
   readonly at: Instant
   readonly id: string
 }
 
-/** A page to read: at most `limit`, those after `from`; null begins the list. */
+/** Which page to read: at most `limit` records after `from`; null begins the list. */
 export interface ListPage {
   readonly limit: number
   readonly from: ListPosition | null
@@ -143,103 +149,110 @@ export interface TransactionPage<R extends Transaction = Payment> {
   readonly next: ListPosition | null
 }
 
-/** Whose records, and of which mode. */
+/** The tenant and mode whose records are read. */
 export interface RecordOwner {
   readonly appId: AppId
   readonly mode: Mode
 }
 
 /**
- * Reads of payouts, collections and exchanges; only `FloatLedger` writes them. A tenant's read finds its own records of its own mode and
- * nothing else. `claimDue` is the queue of outcome polling: at least once, one node at a time under a lease, the longest due first.
+ * Reads of payouts, collections and exchanges; only `FloatLedger` writes them. A tenant's read finds only its own records of
+ * its own mode. `claimDue` is the queue for polling outcomes: at least once, one node at a time under a lease, longest due
+ * first.
  */
 export class Transactions extends Context.Service<
   Transactions,
   {
-    /** The tenant's own record; none for an absent one, a foreign one or one of the other mode alike. */
+    /** The tenant's record; none when it does not exist, belongs to another tenant or is of the other mode. */
     readonly find: (appId: AppId, mode: Mode, reference: Reference) => Effect.Effect<Option.Option<StoredTransaction>>
     /**
-     * The tenant's own payouts and collections in the order of the filter (`orderOf`): at most `limit`, those after `from`. A page may hold fewer, or
-     * none, and still say where the next one begins: one call looks at a bounded number of places. Every record that was committed before
-     * the walk began is on exactly one page of it, and one that changes meanwhile is where its change is. A record that cannot be read is logged
-     * and left out. Of one tenant one page is read at a time and few wait: a further one is refused, and nothing was read for it.
+     * The tenant's payouts and collections in the filter's order (`orderOf`): at most `limit`, after `from`. One call examines
+     * a bounded number of places, so a page may hold fewer records or none while `next` is set. Every record that was committed
+     * before the first page appears on exactly one page; a record that changes in the meantime appears where its change puts
+     * it. A record that cannot be read is logged and left out. Only one page per tenant is read at a time and few may queue:
+     * any other request is refused with RateLimited.
      */
     readonly list: (owner: RecordOwner, filter: TransactionFilter, page: ListPage) => Effect.Effect<TransactionPage, RateLimited>
-    /** As `list`, of the tenant's exchanges. */
+    /** As `list`, for the tenant's exchanges. */
     readonly exchanges: (
       owner: RecordOwner,
       filter: TransactionFilter,
       page: ListPage
     ) => Effect.Effect<TransactionPage<Exchange>, RateLimited>
-    /** As `list`, of those that are sought. */
+    /** As `list`, for a search. */
     readonly sought: (owner: RecordOwner, sought: SoughtRecords, page: ListPage) => Effect.Effect<TransactionPage, RateLimited>
-    /** The tenant's own collection with what its refund is decided by, as of one moment; none for everything else. */
+    /** The tenant's collection with everything on which its refund depends, from one snapshot; none for anything else. */
     readonly refundable: (appId: AppId, mode: Mode, reference: Reference) => Effect.Effect<Option.Option<RefundableCollection>>
-    /** The sum of its refunds, for each of the tenant's collections that has one, as `RefundableCollection` counts it. */
+    /** The sum of the refunds of each of the tenant's collections that has any, computed as in `RefundableCollection`. */
     readonly refunded: (
       owner: RecordOwner,
       references: ReadonlyArray<Reference>
     ) => Effect.Effect<ReadonlyMap<Reference, MinorUnits>>
-    /** Whosever it is: for Settlement, the reconciler and operators. */
+    /** The record of any tenant, for Settlement, the reconciler and operators. */
     readonly byReference: (reference: Reference) => Effect.Effect<Option.Option<StoredTransaction>>
-    /** As `byReference`, for an operator; the read and its audit row are one commit. None leaves no row. */
+    /** As `byReference`, for an operator: the read and its audit row are one commit. None writes no audit row. */
     readonly audited: (reference: Reference, audit: AuditEntry) => Effect.Effect<Option.Option<StoredTransaction>>
     /**
-     * Any tenant's records, exchanges among them, the newest first: at most `limit`, those after `from`. It looks back for a bounded time, and
-     * says how far it came: a page may hold fewer, or none, and still say where the next one begins. A record that cannot be read is logged and
-     * left out. One search runs at a time and few wait: a further one is refused.
+     * The records of any tenant, including exchanges, newest first: at most `limit`, after `from`. One call looks back over a
+     * bounded time, so a page may hold fewer records or none while `next` is set. A record that cannot be read is logged and
+     * left out. One search runs at a time and few may queue: any other is refused with RateLimited.
      */
     readonly search: (filter: RecordFilter, page: ListPage) => Effect.Effect<TransactionPage<Transaction>, RateLimited>
     /**
-     * As `sought`, of all tenants, for an operator, and by several terms at once: of those created before `before`, at most `limit` of each term and
-     * step over tenants. A `value`, which takes longest, is looked for where the other terms find nothing. It looks for a bounded time; `isWhole`:
-     * every tenant was looked at. Null where the storage has no way to do it. It takes turns with `search`.
+     * As `sought`, over all tenants, for an operator, with several terms at once: records created before `before`, at most
+     * `limit` per term and per step over tenants. `value`, the slowest search, runs only when the other terms find nothing. The
+     * search has a time limit; `isWhole`: every tenant was searched. Null when the storage cannot do this. It shares its queue
+     * with `search`.
      */
     readonly soughtEverywhere: (
       terms: ReadonlyArray<SoughtRecords>,
       page: { readonly mode: Mode | null; readonly before: Instant | null; readonly limit: number }
     ) => Effect.Effect<(FoundRecords & { readonly isWhole: boolean }) | null, RateLimited>
-    /** Writes down that an operator searches; every search by a word has its row before it is made. */
+    /** Writes the audit row of an operator's search. Every search by a term writes it before the search runs. */
     readonly noteSearch: (audit: AuditEntry) => Effect.Effect<void>
-    /** When the provider is polled about it next; none where it is not polled any more. */
+    /** When the provider will be polled next about this record; none when it is no longer polled. */
     readonly nextPoll: (reference: Reference) => Effect.Effect<Option.Option<Instant>>
     /**
-     * By the provider's own handle, for callbacks and lists that carry only that: all that it names, the oldest first. A provider may
-     * number payouts and collections apart, and each of its accounts may number anew, so that the caller gives the one that it means.
+     * Looks records up by the provider's handle, for callbacks and lists that carry nothing else. Returns all matches, oldest
+     * first: a provider may number payouts and collections separately, and each of its accounts may start anew, so that the
+     * caller must choose.
      */
     readonly byProviderReference: (
       provider: string,
       mode: Mode,
       providerReference: string
     ) => Effect.Effect<ReadonlyArray<StoredTransaction>>
-    /** In the order in which it happened; empty when there is no such transaction. */
+    /** In chronological order; empty when there is no such transaction. */
     readonly history: (reference: Reference) => Effect.Effect<ReadonlyArray<HistoryLine>>
-    /** The postings of the record, in their order; empty where no money moved. */
+    /** The record's postings in order; empty when no money moved. */
     readonly entries: (reference: Reference) => Effect.Effect<ReadonlyArray<PostedEntry>>
-    /**
-     * The records that were begun at one provider in `from <= created < to`, in that order; at most `limit`, those after the record
-     * `after`.
-     */
+    /** The records created at one provider in `from <= created < to`, in that order; at most `limit`, after the record `after`. */
     readonly createdBetween: (
       span: CreatedRange,
       after: Transaction | null,
       limit: number
     ) => Effect.Effect<ReadonlyArray<Transaction>>
     /**
-     * Claims up to `limit` transactions that are due to be polled, for `leaseMs`; no other node gets them meanwhile. A record that
+     * Claims up to `limit` records that are due for polling, for `leaseMs`; no other node gets them in that time. A record that
      * cannot be read is logged and left out.
      */
     readonly claimDue: (now: Instant, limit: number, leaseMs: number) => Effect.Effect<ReadonlyArray<StoredTransaction>>
     /**
-     * Gives back one that was claimed and could not be asked about: it is claimed again at `at`, in its old place, and nothing else of it changes. One that
-     * was written meanwhile stays as it is.
+     * Returns a claimed record that could not be polled: it can be claimed again at `at`, in its old place in the queue. Does
+     * nothing when the record was written in the meantime.
      */
     readonly putBack: (record: Transaction, at: Instant) => Effect.Effect<void>
-    /** At most `limit` records that need a person, the oldest first. A record that cannot be read is logged and left out. */
+    /** At most `limit` records in review, oldest first. A record that cannot be read is logged and left out. */
     readonly inReview: (limit: number) => Effect.Effect<ReadonlyArray<StoredTransaction>>
-    /** Any tenant's payout or collection of that mode with the last money call, masked; the read and its audit row are one commit. None leaves no row. */
+    /**
+     * A payout or collection of that mode, of any tenant, with its last money call, masked. The read and its audit row are one
+     * commit. None writes no audit row.
+     */
     readonly raw: (mode: Mode, reference: Reference, audit: AuditEntry) => Effect.Effect<Option.Option<RawTransaction>>
-    /** The last request and response of any record, masked; the read and its audit row are one commit. None leaves no row. */
+    /**
+     * The masked request and response of any record's last money call. The read and its audit row are one commit. None writes
+     * no audit row.
+     */
     readonly lastCall: (reference: Reference, audit: AuditEntry) => Effect.Effect<Option.Option<RawCall>>
   }
 >()("gateway/services/ports/Transactions") {}

@@ -4,8 +4,8 @@ import { AppId, Mode, Reference } from "../../domain/Ids.ts"
 import { Instant } from "../../domain/Instant.ts"
 
 /**
- * A transaction whose outcome is unknown or overdue. `review`: it waits for a person. `unknown`: its provider did not answer, or does not know
- * it. `overdue`: its provider said that it is under way, and it has been open for a day.
+ * A transaction whose outcome is unknown or overdue. `review`: it waits for an operator. `unknown`: its provider did not
+ * answer, or does not know it. `overdue`: its provider says that it is pending, and it has been open for a day.
  */
 export const UnsettledState = Schema.Literals(["unknown", "overdue", "review"])
 export type UnsettledState = typeof UnsettledState.Type
@@ -19,18 +19,21 @@ export const UnsettledTransaction = Schema.Struct({
   mode: Mode,
   provider: Schema.String,
   state: UnsettledState,
-  /** As the tenant asked, in minor units. */
+  /** The requested amount in minor units. */
   amount: Schema.BigInt,
   amountCurrency: Currency,
-  /** Of the record, and with it of its fee. */
+  /** The currency of the record and of its fee. */
   currency: Currency,
   createdAt: Instant,
-  /** The last line of its history. */
+  /** The time of the last line of its history. */
   heardAt: Instant,
   note: Schema.String,
-  /** Until then its provider is asked, and afterwards it waits for a person. Of one that waits already it says nothing. */
+  /**
+   * Its provider is polled until then; afterwards it goes to an operator. Meaningless for a transaction that is in review
+   * already.
+   */
   askedUntil: Instant,
-  /** Until then its alerts rest, because an operator acknowledged it. */
+  /** Its alerts are silent until then, because an operator acknowledged it. */
   acknowledgedUntil: Schema.NullOr(Instant)
 })
 export type UnsettledTransaction = typeof UnsettledTransaction.Type
@@ -44,12 +47,12 @@ export interface UnsettledFilter {
   readonly state: UnsettledState | null
   /** Of payouts and collections; an exchange has none. */
   readonly corridor: { readonly country: string; readonly currency?: string; readonly method?: string } | null
-  /** Included. */
+  /** Inclusive. */
   readonly createdFrom: Instant | null
-  /** Not included: those that were there when somebody looked. */
+  /** Exclusive: pass the time of an earlier look to get only what existed then. */
   readonly createdBefore: Instant | null
   readonly currency: Currency | null
-  /** In minor units, included. */
+  /** In minor units; both bounds are inclusive. */
   readonly amountFrom: bigint | null
   readonly amountTo: bigint | null
 }
@@ -59,17 +62,20 @@ export interface UnsettledPlace {
   readonly reference: string
 }
 
-/** Everything whose outcome is unknown or overdue, of all tenants. */
+/** All transactions, of all tenants, whose outcome is unknown or overdue. */
 export class UnsettledWork extends Context.Service<
   UnsettledWork,
   {
-    /** The oldest first: at most `limit` of those after the place. Looked for among the oldest `COUNTED_AT_MOST` that are open and fit. */
+    /**
+     * Oldest first, at most `limit` after the given place. Only the oldest `COUNTED_AT_MOST` matching open transactions are
+     * examined.
+     */
     readonly list: (
       filter: UnsettledFilter,
       after: UnsettledPlace | null,
       limit: number
     ) => Effect.Effect<ReadonlyArray<UnsettledTransaction>>
-    /** How many fit, by currency of their amounts. */
+    /** The number of matching transactions, by the currency of their amount. */
     readonly count: (filter: UnsettledFilter) => Effect.Effect<ReadonlyArray<UnsettledSum>>
   }
 >()("gateway/services/ports/UnsettledWork") {}

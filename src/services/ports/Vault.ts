@@ -4,21 +4,28 @@ import { accountNumberIdentity } from "../../domain/PartyIdentity.ts"
 import type { ReferenceHash } from "../../domain/ReferenceBucket.ts"
 
 /**
- * Secrets at rest. Sealing is AES-256-GCM under the master key; `purpose` is authenticated with it, so that a sealed value cannot be
- * moved to another place. Hashing is HMAC-SHA256 under a random key of its own, which the master key seals and rotation only re-wraps.
+ * Secrets at rest. Sealing is AES-256-GCM under the master key. `purpose` is authenticated data, so that a sealed value cannot
+ * be moved to another place. Hashing is HMAC-SHA256 under a separate random key, which is sealed by the master key; rotation
+ * only re-wraps it.
  */
 export class Vault extends Context.Service<
   Vault,
   {
     readonly seal: (purpose: string, plain: Redacted.Redacted) => Effect.Effect<Uint8Array>
-    /** Dies when the value was sealed under another key or for another purpose: that is a broken installation. */
+    /** Dies when the value was sealed under another key or for another purpose: the installation is broken. */
     readonly open: (purpose: string, sealed: Uint8Array) => Effect.Effect<Redacted.Redacted>
-    /** 32 bytes; the same text for the same purpose always gives the same hash. A text that is in the clear already need not be wrapped. */
+    /**
+     * 32 bytes. The same text and purpose always give the same hash. Plain text that is not secret need not be wrapped in
+     * Redacted.
+     */
     readonly hash: (purpose: string, text: Redacted.Redacted | string) => Uint8Array
   }
 >()("gateway/services/ports/Vault") {}
 
-/** The hashes by which references lead to tenants, under the vault's key. A tenant's bucket never changes, and is hashed once. */
+/**
+ * The hashes that lead from a reference to its tenant, under the vault's key. A tenant's bucket never changes, so it is
+ * computed once.
+ */
 export const referenceHash = ({ hash }: Pick<Vault["Service"], "hash">): ReferenceHash => {
   const buckets = new Map<string, Uint8Array>()
   const bucketOf = (appId: string): Uint8Array => {
@@ -29,10 +36,10 @@ export const referenceHash = ({ hash }: Pick<Vault["Service"], "hash">): Referen
   return (purpose, text) => (purpose === "tenant_bucket" ? bucketOf(text) : hash(purpose, text))
 }
 
-/** The purpose under which an account's number is hashed without its bank: records are found by it, and nothing else compares it. */
+/** The purpose for hashing an account number without its bank. Searches use the hash; nothing else compares it. */
 export const ACCOUNT_PURPOSE = "account"
 
-/** As a member of a step that opens a record; nothing where the recipient has no account. */
+/** The member for a step that opens a record; empty when the recipient has no bank account. */
 export const accountHashOf = (
   destination: Destination,
   { hash }: Pick<Vault["Service"], "hash">

@@ -10,7 +10,7 @@ import type { AuditedChange } from "./AuditLog.ts"
 import type { PageAfter } from "./Page.ts"
 import type { EndpointId } from "./WebhookEndpoints.ts"
 
-/** Where a list ordered by time goes on: after this row. */
+/** Where a list ordered by time continues: after this row. */
 export interface DeliveryCursor {
   readonly at: Instant
   readonly id: string
@@ -24,7 +24,7 @@ export interface DeliveryQuery {
   /** Null for every status. */
   readonly status: DeliveryStatus | null
   readonly limit: number
-  /** Where the page before ended; null for the first one. */
+  /** Where the previous page ended; null for the first page. */
   readonly after: DeliveryCursor | null
 }
 
@@ -35,21 +35,21 @@ export interface DeliveryPage {
 
 /** The filters of a tenant's list of events; null for no filter. */
 export interface EventFilter {
-  /** Included. */
+  /** Inclusive. */
   readonly from: Instant | null
-  /** Not included. */
+  /** Exclusive. */
   readonly to: Instant | null
   readonly type: EventType | null
   readonly reference: Reference | null
 }
 
 export interface EventPage {
-  /** The bytes of each event, as they were frozen. */
+  /** The stored bytes of each event. */
   readonly items: ReadonlyArray<{ readonly body: string }>
   readonly next: DeliveryCursor | null
 }
 
-/** A delivery to this endpoint that is requested again, at `at`. */
+/** A request to repeat a delivery to this endpoint at `at`. */
 export interface Redelivery {
   readonly appId: AppId
   readonly mode: Mode
@@ -59,41 +59,41 @@ export interface Redelivery {
   readonly change: AuditedChange
 }
 
-/** One step of a recovery for one endpoint: events of its tenant and mode after `from` and up to `until`, oldest first. */
+/** One step of a recovery for one endpoint: its tenant's events of its mode after `from` and up to `until`, oldest first. */
 export interface RecoveryStep {
   readonly appId: AppId
   readonly mode: Mode
   readonly endpoint: EndpointName
   readonly from: DeliveryCursor
-  /** Now. */
+  /** The present time. */
   readonly until: Instant
-  /** Only events made before; absent for all up to now. */
+  /** Only events created before this time; absent: all until now. */
   readonly before?: Instant
-  /** Only events of these types; absent for all that the endpoint is subscribed to. */
+  /** Only events of these types; absent: all that the endpoint is subscribed to. */
   readonly types?: ReadonlyArray<EventType>
-  /** Fresh ids; as many events are looked at. */
+  /** Fresh ids for deliveries; the step examines as many events. */
   readonly ids: ReadonlyArray<Reference>
-  /** No more deliveries to the endpoint than these are due after it. */
+  /** The maximum of due deliveries for the endpoint after the step. */
   readonly dueAtMost: number
   readonly change: AuditedChange
 }
 
 /**
- * Webhook deliveries as tenants and operators see them, redelivery and recovery. A change and its audit entry are one commit. An event is never
- * changed: whatever is sent again has the same bytes and the same id.
+ * Webhook deliveries as tenants and operators see them, redelivery and recovery. A change and its audit entry are one commit.
+ * An event never changes: every delivery of it has the same bytes and the same id.
  */
 export class WebhookDeliveries extends Context.Service<
   WebhookDeliveries,
   {
     /**
-     * Newest first, at most `limit`, of every status where none is given. Fewer where the excerpts of their attempts are long, or where few
-     * of the deliveries that a page looks at have the status; `next` is where the list goes on, null at its end.
+     * Newest first, at most `limit`; `status` null: every status. A page may hold fewer deliveries when their excerpts are long
+     * or few of the examined ones have the status; `next` is null only at the end of the list.
      */
     readonly list: (query: DeliveryQuery) => Effect.Effect<DeliveryPage>
     /**
-     * The tenant's own events, the oldest first, at most `limit`, those after the place, whether or not they have a delivery. A page looks at a
-     * bounded number of them: it may hold fewer, or none, and still say where the next one begins. Of one tenant one page is read at a time and
-     * few wait: a further one is refused.
+     * The tenant's events, oldest first, at most `limit` after the given place, whether or not they have a delivery. A page
+     * examines a bounded number of events, so it may hold fewer items or none while `next` is set. Only one page per tenant is
+     * read at a time and few may queue: any other request is refused with RateLimited.
      */
     readonly events: (
       owner: { readonly appId: AppId; readonly mode: Mode },
@@ -102,37 +102,38 @@ export class WebhookDeliveries extends Context.Service<
     ) => Effect.Effect<EventPage, RateLimited>
     readonly find: (appId: AppId, mode: Mode, id: Reference) => Effect.Effect<Option.Option<Delivery>>
     /**
-     * The deliveries of one transaction's events, oldest first, at most `limit`. `steps` are the moments of its history: an event is as old as
-     * the step that caused it.
+     * The deliveries of one transaction's events, oldest first, at most `limit`. `steps` are the times of its history: an event
+     * has the time of the step that caused it.
      */
     readonly ofTransaction: (
       record: Pick<Transaction, "appId" | "mode" | "reference">,
       steps: ReadonlyArray<Instant>,
       limit: number
     ) => Effect.Effect<ReadonlyArray<Delivery>>
-    /** The endpoint of a delivery, for operators, who know its id only. */
+    /** The endpoint of a delivery, for operators, who have only the delivery's id. */
     readonly owner: (id: Reference) => Effect.Effect<Option.Option<EndpointId>>
     /**
-     * Makes it due now, with the whole schedule before it where it had ended. One that is due is only brought forward, and an attempt
-     * under way is left alone. False when the tenant has no such delivery.
+     * Makes a delivery due now; when it had ended, it gets the whole retry schedule again. A due delivery is only brought
+     * forward, and a running attempt is not disturbed. False when the tenant has no such delivery.
      */
     readonly redeliver: (redelivery: Redelivery) => Effect.Effect<boolean>
     /**
-     * Keeps an event that no money step caused and makes it due at once to this endpoint, whatever that is subscribed to. Twice makes two. Answers
-     * the delivery.
+     * Stores an event that no money step caused and makes it due to this endpoint at once, whatever the endpoint is subscribed
+     * to. A second call makes a second event. Returns the delivery's id.
      */
     readonly deliver: (event: OutboxEvent, endpoint: EndpointName) => Effect.Effect<Reference>
     /**
-     * Makes a new delivery, due at once and in the order of their events, of everything the endpoint is subscribed to; not of
-     * `webhook.test`, nor of an event that is due to it already. Nothing is made for a disabled or absent endpoint. `next` is where to go on; null
-     * at the end; "later" where nothing was done, because as much is due as may be, or another recovery of the tenant's is at work.
+     * Creates a new delivery, due at once and in the order of their events, of everything that the endpoint is subscribed to,
+     * except `webhook.test` and events that are already due to it. Creates none for a disabled or absent endpoint. `next` is
+     * where to continue; null at the end; "later" when nothing was done, because the maximum is already due or another recovery
+     * of the tenant is running.
      */
     readonly recover: (
       step: RecoveryStep
     ) => Effect.Effect<{ readonly made: number; readonly next: DeliveryCursor | "later" | null }>
     /**
-     * Looks at `limit` events made before `before`, from `after` on, and removes those whose deliveries all arrived, or that never had one.
-     * A delivery that is due or parked keeps its event. `next` is where to go on; null at the end.
+     * Examines `limit` events created before `before`, after `after`, and removes those without a delivery or whose deliveries
+     * were all delivered. A due or parked delivery keeps its event. `next` is where to continue; null at the end.
      */
     readonly purge: (
       before: Instant,

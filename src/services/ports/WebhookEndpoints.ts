@@ -11,7 +11,7 @@ export interface EndpointId {
   readonly name: EndpointName
 }
 
-/** An endpoint as its owner wants it. */
+/** An endpoint as the tenant configures it. */
 export interface EndpointSettings extends EndpointId {
   readonly url: string
   readonly events: ReadonlyArray<EventType>
@@ -20,7 +20,7 @@ export interface EndpointSettings extends EndpointId {
 
 export interface PutEndpoint extends EndpointSettings {
   readonly secret: Redacted.Redacted
-  /** Until when the old secret signs as well; null keeps the old secret and drops the given one, unless the endpoint is new. */
+  /** Until when the old secret also signs. Null keeps the old secret and ignores the given one, unless the endpoint is new. */
   readonly rotatesUntil: Instant | null
   readonly at: Instant
   readonly change: AuditedChange
@@ -28,7 +28,7 @@ export interface PutEndpoint extends EndpointSettings {
 
 export interface SecretRotation extends EndpointId {
   readonly secret: Redacted.Redacted
-  /** Until when the old secret signs as well. */
+  /** Until when the old secret also signs. */
   readonly until: Instant
   readonly at: Instant
   readonly change: AuditedChange
@@ -36,28 +36,38 @@ export interface SecretRotation extends EndpointId {
 
 export interface EndpointPut {
   readonly endpoint: WebhookEndpoint
-  /** False where one stood before. */
+  /** False when the endpoint existed already. */
   readonly created: boolean
 }
 
-/** The webhook endpoints of each tenant and mode, at most `ENDPOINTS_AT_MOST`, and their sealed secrets. A change and its audit entry are one commit; the last `put` wins. */
+/**
+ * The webhook endpoints of each tenant and mode, at most `ENDPOINTS_AT_MOST`, with their sealed secrets. A change and its audit
+ * entry are one commit; the last `put` wins.
+ */
 export class WebhookEndpoints extends Context.Service<
   WebhookEndpoints,
   {
     readonly find: (id: EndpointId) => Effect.Effect<Option.Option<WebhookEndpoint>>
-    /** All of a tenant's of one mode, by name, `default` first. */
+    /** All endpoints of a tenant and mode, ordered by name, `default` first. */
     readonly list: (appId: AppId, mode: Mode) => Effect.Effect<ReadonlyArray<WebhookEndpoint>>
     /**
-     * Creates it with this secret, or changes the one that stands and forgets its failures. That one keeps its own secret, unless
-     * `rotatesUntil` says until when the old one signs beside the given one. The same again changes nothing but its time, and nothing is written down.
-     * None, and nothing is changed, where it would be one too many; of several at once no more are made.
+     * Creates the endpoint with this secret, or changes the existing one and clears its failures. An existing endpoint keeps
+     * its secret unless `rotatesUntil` is set; the old secret then signs beside the given one until that time. Repeating the
+     * call changes only the time, and writes no audit row. None, and nothing changes, when the tenant already has the maximum
+     * number of endpoints, also when several are created at once.
      */
     readonly put: (command: PutEndpoint) => Effect.Effect<Option.Option<EndpointPut>>
-    /** Gives it another secret; the old one signs beside it until `until`, an older one no more. False when there is no endpoint. */
+    /**
+     * Replaces the secret. The old one signs beside it until `until`; an even older one stops signing. False when there is no
+     * endpoint.
+     */
     readonly rotate: (rotation: SecretRotation) => Effect.Effect<boolean>
-    /** Deletes up to `limit` old secrets that have signed nothing since before; answers how many. */
+    /** Deletes up to `limit` old secrets that stopped signing before `before`. Returns the number deleted. */
     readonly forgetOldSecrets: (before: Instant, limit: number) => Effect.Effect<number>
-    /** Its events are kept, and so are its deliveries; what is due to it is parked, but for `default`. Answers what was removed; none when there was nothing. */
+    /**
+     * Removes the endpoint and returns it; none when there was none. Its events and deliveries are kept. Its due deliveries are
+     * parked, except for `default`, where they wait for the next endpoint of that name.
+     */
     readonly remove: (id: EndpointId, change: AuditedChange) => Effect.Effect<Option.Option<WebhookEndpoint>>
   }
 >()("gateway/services/ports/WebhookEndpoints") {}

@@ -3,7 +3,7 @@ import type { AppId, Mode, Reference } from "../../domain/Ids.ts"
 import type { Instant } from "../../domain/Instant.ts"
 import type { EndpointName } from "../../domain/WebhookEndpoint.ts"
 
-/** One of the places where a tenant wants its events of one mode. */
+/** An endpoint to which a tenant's events of one mode are sent. */
 export interface SigningEndpoint {
   readonly appId: AppId
   readonly mode: Mode
@@ -19,15 +19,15 @@ export interface DueDelivery {
   readonly id: Reference
   readonly endpoint: SigningEndpoint
   readonly eventId: Reference
-  /** As its body names it; a newer release may have written one that `EventType` does not have. */
+  /** The type in the event's body. A newer release may have written one that `EventType` lacks. */
   readonly eventType: string
-  /** The frozen bytes. */
+  /** The stored bytes of the event. */
   readonly body: string
   readonly attempts: number
   readonly createdAt: Instant
-  /** Of the transaction that it tells of; null of a test. */
+  /** The transaction that the event is about; null for a test event. */
   readonly reference?: Reference | null
-  /** Trace context of the request that began the transaction that it tells of. */
+  /** Trace context of the request that created that transaction. */
   readonly traceparent?: string | null
 }
 
@@ -35,32 +35,32 @@ export interface FinishedAttempt {
   readonly delivery: DueDelivery
   readonly at: Instant
   readonly durationMs: number
-  /** Null when there was no answer. */
+  /** Null when there was no response. */
   readonly status: number | null
-  /** The first bytes of the answer, or why there was none. */
+  /** The first bytes of the response, or why there was none. */
   readonly excerpt: string
 }
 
 export type AttemptOutcome =
   | { readonly _tag: "Delivered" }
   | { readonly _tag: "Again"; readonly at: Instant }
-  /** Never dropped: listed, and redeliverable. */
+  /** Retries are exhausted. The delivery stays listed and can be redelivered. */
   | { readonly _tag: "Parked" }
-  /** The endpoint said that it is gone for good: parked, and the endpoint disabled. */
+  /** The endpoint answered that it is gone for good: the delivery is parked and the endpoint disabled. */
   | { readonly _tag: "Gone" }
 
 /**
- * The outbox of webhook deliveries. `FloatLedger` writes an event and its delivery in the commit that caused it; here they are claimed and
- * their attempts recorded.
+ * The outbox of webhook deliveries. `FloatLedger` writes an event and its delivery in the commit that caused it; this port
+ * claims deliveries and records their attempts.
  *
- * Delivery: at least once. A claimed delivery belongs to one node for its lease; when that node dies it is claimed again, so receivers must
- * tell repetitions by the event's id. Ordering: an endpoint's deliveries are claimed longest due first and may end in any order; no endpoint waits for
- * another. A delivery is never dropped: when its retries are used up it is parked.
+ * Delivery: at least once. A claimed delivery belongs to one node for its lease; when that node dies it is claimed again, so
+ * receivers must deduplicate by the event's id. Ordering: an endpoint's deliveries are claimed longest due first and may end in
+ * any order; no endpoint waits for another. A delivery is never dropped: when its retries are exhausted it is parked.
  */
 export class WebhookOutbox extends Context.Service<
   WebhookOutbox,
   {
-    /** Takes up to `limit` due deliveries for `leaseMs`, at most `perEndpoint` of one endpoint at a time. */
+    /** Claims up to `limit` due deliveries for `leaseMs`, at most `perEndpoint` of one endpoint at a time. */
     readonly claimDue: (
       now: Instant,
       limit: number,
@@ -68,8 +68,8 @@ export class WebhookOutbox extends Context.Service<
       leaseMs: number
     ) => Effect.Effect<ReadonlyArray<DueDelivery>>
     /**
-     * Writes the attempt and what follows from it, for the endpoint as well: one that is gone, and one from which nothing but failures
-     * came back for `FAILING_MS`, is disabled, unless it has another address by now.
+     * Records the attempt and its consequences for delivery and endpoint. An endpoint that is gone, or that has only failed for
+     * `FAILING_MS`, is disabled, unless its URL has changed since.
      */
     readonly recordAttempt: (attempt: FinishedAttempt, verdict: AttemptOutcome) => Effect.Effect<void>
   }

@@ -1,6 +1,6 @@
 import { Context, type Effect } from "effect"
 
-/** One attempt, ready to be sent: exactly these headers and these bytes, and nothing of ours beside them. */
+/** One attempt, ready to send: exactly these headers and bytes, without any header of ours. */
 export interface SignedDelivery {
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
@@ -8,22 +8,25 @@ export interface SignedDelivery {
 }
 
 export interface EndpointResponse {
-  /** Null when there was no answer. */
+  /** Null when there was no response. */
   readonly status: number | null
-  /** For the tenant: the first bytes of the answer, or a sentence of ours. */
+  /** For the tenant: the first bytes of the response, or our explanation. */
   readonly excerpt: string
   readonly retryAfter: string | null
-  /** For our log only: why there was no answer, in the words of the network. Null when there was one. */
+  /** For our log only: the network error; null when there was a response. */
   readonly problem: string | null
 }
 
-/** Sends webhooks to addresses that tenants chose. They are not trusted: private addresses are refused (SSRF), and answers are cut. */
+/**
+ * Sends webhooks to URLs that tenants chose. They are not trusted: private addresses are refused (SSRF), and responses are
+ * truncated.
+ */
 export class WebhookSender extends Context.Service<
   WebhookSender,
   {
     /**
-     * Posts once, to a public address only, following no redirect and within a fixed time. Never fails: what went wrong is
-     * in the answer. Twice sends twice.
+     * Posts once, to a public address only, without following redirects and with a fixed time limit. Never fails: an error is
+     * reported in the result. A second call sends a second time.
      */
     readonly post: (delivery: SignedDelivery) => Effect.Effect<EndpointResponse>
   }
