@@ -9,21 +9,19 @@ import { expect } from "vitest"
 import { functionFiles } from "../../src/persistence/schema/FunctionFiles.ts"
 import { Migrations } from "../../src/persistence/schema/Migrations.ts"
 import { freshDatabase } from "../support/Postgres.ts"
-import { gateway, installedOn } from "./Gateway.ts"
+import { gateway, givenUrl, installedOn } from "./Gateway.ts"
 
-const installation = Effect.map(
-  Effect.promise(() => freshDatabase()),
-  ({ url }) => {
-    const variables = installedOn(url)
-    const run = (...args: ReadonlyArray<string>) => gateway(variables, ...args)
-    const result = (...args: ReadonlyArray<string>) =>
-      Effect.map(run(...args, "--json"), ({ code, errors, output }) => {
-        expect({ code, errors }).toEqual({ code: 0, errors: "" })
-        return JSON.parse(output)
-      })
-    return { run, result, variables }
-  }
-)
+const installed = (url: string) => {
+  const variables = installedOn(url)
+  const run = (...args: ReadonlyArray<string>) => gateway(variables, ...args)
+  const result = (...args: ReadonlyArray<string>) =>
+    Effect.map(run(...args, "--json"), ({ code, errors, output }) => {
+      expect({ code, errors }).toEqual({ code: 0, errors: "" })
+      return JSON.parse(output)
+    })
+  return { run, result, variables }
+}
+const installation = Effect.map(givenUrl, installed)
 
 const credit = (externalId: string, amount: string) =>
   `float credit acme --mode live --currency KES --amount-minor ${amount} --external-id ${externalId} --note opening`.split(" ")
@@ -100,7 +98,7 @@ describe("the operators' commands", () => {
 
   it.effect("make a tenant, its keys and its float", () =>
     Effect.gen(function* () {
-      const { result, run } = yield* installation
+      const { result, run } = installed((yield* Effect.promise(() => freshDatabase())).url)
       const acme = {
         app_id: "acme",
         status: "active",

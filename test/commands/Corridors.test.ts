@@ -1,24 +1,20 @@
 import { describe, it } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Redacted } from "effect"
 import { expect } from "vitest"
-import { freshDatabase } from "../support/Postgres.ts"
 import { eventually } from "../support/SignedClient.ts"
 import { asOwner } from "../support/Stack.ts"
-import { gateway, installedOn } from "./Gateway.ts"
+import { gateway, givenUrl, installedOn } from "./Gateway.ts"
 
-const installation = Effect.map(
-  Effect.promise(() => freshDatabase()),
-  ({ url }) => {
-    const variables = installedOn(url)
-    const run = (line: string, ...more: ReadonlyArray<string>) => gateway(variables, ...line.split(" "), ...more)
-    const result = (line: string, ...more: ReadonlyArray<string>) =>
-      Effect.map(run(line, ...more, "--json"), ({ code, errors, output }) => {
-        expect({ code, errors }).toEqual({ code: 0, errors: "" })
-        return JSON.parse(output)
-      })
-    return { run, result }
-  }
-)
+const installation = Effect.map(givenUrl, (url) => {
+  const variables = installedOn(url)
+  const run = (line: string, ...more: ReadonlyArray<string>) => gateway(variables, ...line.split(" "), ...more)
+  const result = (line: string, ...more: ReadonlyArray<string>) =>
+    Effect.map(run(line, ...more, "--json"), ({ code, errors, output }) => {
+      expect({ code, errors }).toEqual({ code: 0, errors: "" })
+      return JSON.parse(output)
+    })
+  return { run, result }
+})
 
 const unchanged = { updated_at: "" }
 
@@ -61,7 +57,7 @@ describe("corridor set", () => {
 
   it.live("is refused where the row was changed or added between its look and its write, and takes nothing back", () =>
     Effect.gen(function* () {
-      const { url } = yield* Effect.promise(() => freshDatabase())
+      const url = yield* givenUrl
       const variables = installedOn(url)
       yield* gateway(variables, "corridor", "list")
       const [sql, watching] = [yield* asOwner(Redacted.make(url)), yield* asOwner(Redacted.make(url))]
@@ -232,7 +228,7 @@ describe("corridor set", () => {
 
   it.effect("says which providers no payment would go to: without an account, without such operations, or without a fee", () =>
     Effect.gen(function* () {
-      const { url } = yield* Effect.promise(() => freshDatabase())
+      const url = yield* givenUrl
       const account = {
         ...installedOn(url),
         PAWAPAY_BASE_URL: "https://pawapay.example",
@@ -266,7 +262,7 @@ describe("corridor set", () => {
 describe("tenant pin", () => {
   it.effect("says, in the words of the console, in which open corridors of the provider the tenant would be refused", () =>
     Effect.gen(function* () {
-      const { url } = yield* Effect.promise(() => freshDatabase())
+      const url = yield* givenUrl
       const account = {
         ...installedOn(url),
         PAYSTACK_BASE_URL: "https://paystack.example",

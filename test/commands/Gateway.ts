@@ -1,8 +1,9 @@
 import { randomBytes } from "node:crypto"
 import { NodeServices } from "@effect/platform-node"
-import { Console, Effect } from "effect"
+import { Console, Effect, Redacted } from "effect"
 import { Environment } from "../../src/App.ts"
 import { program } from "../../src/commands/Program.ts"
+import { givenDatabase } from "../support/TestDatabase.ts"
 
 export interface Ran {
   readonly code: number
@@ -32,3 +33,6 @@ export const gateway = (variables: Variables, ...args: ReadonlyArray<string>): E
 
 /** The variables of an installation on a database of its own. */
 export const installedOn = (url: string): Variables => ({ DATABASE_URL: url, MASTER_KEY: randomBytes(32).toString("base64") })
+
+/** Where a database of its own is, migrated already: each test would wait for its first command to do that. */
+export const givenUrl: Effect.Effect<string> = Effect.map(givenDatabase, Redacted.value)

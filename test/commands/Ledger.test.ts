@@ -3,13 +3,12 @@ import { describe, it } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
 import { Reactivity } from "effect/reactivity"
 import { expect } from "vitest"
-import { freshDatabase } from "../support/Postgres.ts"
-import { gateway, installedOn } from "./Gateway.ts"
+import { gateway, givenUrl, installedOn } from "./Gateway.ts"
 
 /** A tenant with a float, whose tables are then spoilt by hand. */
 const spoilt = (...statements: ReadonlyArray<string>) =>
   Effect.gen(function* () {
-    const { url } = yield* Effect.promise(() => freshDatabase())
+    const url = yield* givenUrl
     const run = (...args: ReadonlyArray<string>) => gateway(installed, ...args, "--json")
     const installed = installedOn(url)
     yield* run("tenant", "create", "acme")
@@ -145,7 +144,7 @@ describe("ledger verify", () => {
 
   it.effect("checks changes alone once all was checked, and finds what was damaged since", () =>
     Effect.gen(function* () {
-      const { url } = yield* Effect.promise(() => freshDatabase())
+      const url = yield* givenUrl
       const installed = installedOn(url)
       const run = (...args: ReadonlyArray<string>) => gateway(installed, ...args, "--json")
       const amount = ["--mode", "live", "--currency", "UGX", "--amount-minor", "5000", "--note", "n"]
@@ -170,7 +169,7 @@ describe("ledger verify", () => {
 
   it.effect("is told one way to check at a time", () =>
     Effect.gen(function* () {
-      const { url } = yield* Effect.promise(() => freshDatabase())
+      const url = yield* givenUrl
       const installed = installedOn(url)
       yield* gateway(installed, "tenant", "create", "acme")
       for (const flags of [

@@ -1,21 +1,17 @@
 import { describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { expect } from "vitest"
-import { freshDatabase } from "../support/Postgres.ts"
-import { gateway, installedOn } from "./Gateway.ts"
+import { gateway, givenUrl, installedOn } from "./Gateway.ts"
 
-const installation = Effect.map(
-  Effect.promise(() => freshDatabase()),
-  ({ url }) => {
-    const variables = installedOn(url)
-    return (line: string) =>
-      Effect.map(gateway(variables, ...line.split(" "), "--json"), ({ code, errors, output }) => ({
-        code,
-        errors,
-        answer: output === "" ? undefined : JSON.parse(output)
-      }))
-  }
-)
+const installation = Effect.map(givenUrl, (url) => {
+  const variables = installedOn(url)
+  return (line: string) =>
+    Effect.map(gateway(variables, ...line.split(" "), "--json"), ({ code, errors, output }) => ({
+      code,
+      errors,
+      answer: output === "" ? undefined : JSON.parse(output)
+    }))
+})
 
 describe("the commands that limit", () => {
   it.effect("set one of a tenant's limits and list the limits in force", () =>

@@ -8,11 +8,10 @@ import { Effect, Redacted } from "effect"
 import { Reactivity } from "effect/reactivity"
 import { expect } from "vitest"
 import { sealedColumns } from "../../src/persistence/operators/MasterKeyRotationPg.ts"
-import { freshDatabase } from "../support/Postgres.ts"
-import { gateway, installedOn } from "./Gateway.ts"
+import { gateway, givenUrl, installedOn } from "./Gateway.ts"
 
 const installation = Effect.gen(function* () {
-  const { url } = yield* Effect.promise(() => freshDatabase())
+  const url = yield* givenUrl
   const variables = installedOn(url)
   const run = (...args: ReadonlyArray<string>) => gateway(variables, ...args)
   const result = (...args: ReadonlyArray<string>) =>

@@ -1,14 +1,13 @@
 import { describe, it } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
 import { expect } from "vitest"
-import { freshDatabase } from "../support/Postgres.ts"
 import { asOwner } from "../support/Stack.ts"
-import { gateway, installedOn } from "./Gateway.ts"
+import { gateway, givenUrl, installedOn } from "./Gateway.ts"
 
 describe("provider off and on", () => {
   it.effect("turn the switch of a whole provider, which its list, the warnings of corridors and the audit log have", () =>
     Effect.gen(function* () {
-      const { url } = yield* Effect.promise(() => freshDatabase())
+      const url = yield* givenUrl
       const variables = {
         ...installedOn(url),
         PAYSTACK_BASE_URL: "https://api.paystack.co",

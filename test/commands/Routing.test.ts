@@ -6,21 +6,17 @@ import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { expect } from "vitest"
 import { providerNames } from "../../src/App.ts"
-import { freshDatabase } from "../support/Postgres.ts"
-import { gateway, installedOn } from "./Gateway.ts"
+import { gateway, givenUrl, installedOn } from "./Gateway.ts"
 
-const installation = Effect.map(
-  Effect.promise(() => freshDatabase()),
-  ({ url }) => {
-    const variables = installedOn(url)
-    return (line: string) =>
-      Effect.map(gateway(variables, ...line.split(" "), "--json"), ({ code, errors, output }) => ({
-        code,
-        errors,
-        answer: output === "" ? undefined : JSON.parse(output)
-      }))
-  }
-)
+const installation = Effect.map(givenUrl, (url) => {
+  const variables = installedOn(url)
+  return (line: string) =>
+    Effect.map(gateway(variables, ...line.split(" "), "--json"), ({ code, errors, output }) => ({
+      code,
+      errors,
+      answer: output === "" ? undefined : JSON.parse(output)
+    }))
+})
 
 const unknown = (name: string) => ({
   code: 1,

@@ -1,13 +1,12 @@
 import { describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { expect } from "vitest"
-import { freshDatabase } from "../support/Postgres.ts"
-import { gateway, installedOn } from "./Gateway.ts"
+import { gateway, givenUrl, installedOn } from "./Gateway.ts"
 
 describe("gateway float statement", () => {
   it.effect("prints what the tenant reads, without an operator's note, as a table, as JSON and as CSV", () =>
     Effect.gen(function* () {
-      const variables = installedOn((yield* Effect.promise(() => freshDatabase())).url)
+      const variables = installedOn(yield* givenUrl)
       const run = (line: string) => gateway(variables, ...line.split(" "))
       yield* run("tenant create acme")
       const adjusted = (direction: string, amount: number, id: string) =>
