@@ -8,13 +8,14 @@ import { residentBytes } from "../Processes.ts"
 import { bytesOf, grown, type Heap, readHeap } from "./HeapSnapshot.ts"
 import { faultless, openOurs, openStand } from "./Sides.ts"
 
-// node bench/http/Retained.ts [--first N] [--more N] [--connections N] [--tenants N] [--rest SECONDS]: what a gateway still holds after the
-// first payouts, and after many more: two snapshots of its heap, each after a rest, and what the second one has more.
+// node bench/http/Retained.ts [--first N] [--more N] [--connections N] [--tenants N] [--rest SECONDS]: what a gateway holds after the first
+// payouts and after many more. A gateway that makes the first ones alone, and one that makes all of them, each write a snapshot of the heap
+// after a rest; printed is what the second snapshot has more. Memory is read before a snapshot, which takes some itself.
 
 const { values } = parseArgs({
   options: {
-    first: { type: "string", default: "20000" },
-    more: { type: "string", default: "80000" },
+    first: { type: "string", default: "100000" },
+    more: { type: "string", default: "900000" },
     connections: { type: "string", default: "64" },
     tenants: { type: "string", default: "64" },
     rest: { type: "string", default: "60" }
@@ -47,31 +48,38 @@ const snapshotOf = async (pid: number): Promise<Heap> => {
 
 await withCluster(async (cluster) => {
   const stand = await openStand()
-  const ours = await openOurs(cluster, stand, { tenants, node: ["--heapsnapshot-signal=SIGUSR2", `--diagnostic-dir=${folder}`] })
-  const task = {
-    ports: [ours.port],
-    keys: ours.keys,
-    connections,
-    ahead: 1000,
-    seconds: AT_MOST_SECONDS,
-    what: "payout"
-  } as const
-  const after = async (count: number): Promise<Heap> => {
-    faultless(await stand.load({ ...task, count }))
-    const resident = residentBytes(ours.pid)
-    // What is kept for a time, such as what was asked about a moment ago, has ended by then.
+  const node = ["--heapsnapshot-signal=SIGUSR2", `--diagnostic-dir=${folder}`]
+  const ours = await openOurs(cluster, stand, { tenants, node })
+  /** The memory in MiB once the payouts are made, and once what is kept for a time, such as the answers of a moment ago, has ended. */
+  const pay = async ({ pid, port }: { readonly pid: number; readonly port: number }, count: number): Promise<number> => {
+    const task = {
+      ports: [port],
+      keys: ours.keys,
+      connections,
+      ahead: 1000,
+      seconds: AT_MOST_SECONDS,
+      what: "payout",
+      count
+    } as const
+    faultless(await stand.load(task))
+    const busy = residentBytes(pid) / MIB
     await pause(rest * 1000)
-    const heap = await snapshotOf(ours.pid)
-    console.log(
-      `after ${count} payouts more: ${(resident / MIB).toFixed(0)} MiB resident, ${(bytesOf(heap) / MIB).toFixed(2)} MiB reachable`
-    )
-    return heap
+    const rested = residentBytes(pid) / MIB
+    console.log(`process ${pid}, ${count} payouts more: ${busy.toFixed(0)} MiB resident, ${rested.toFixed(0)} after a rest`)
+    return rested
   }
-  const [before, later] = [await after(first), await after(more)]
-  const kinds = grown(before, later)
-  const perPayout = (bytesOf(later) - bytesOf(before)) / more
-  console.log(`\n${perPayout.toFixed(2)} bytes a payout more; what grew most:`)
-  for (const { bytes, count, kind } of kinds.slice(0, SHOWN))
+  await pay(ours, first)
+  const before = await snapshotOf(ours.pid)
+  await ours.stopFirst()
+  const second = await ours.another()
+  const early = await pay(second, first)
+  const late = await pay(second, more)
+  const after = await snapshotOf(second.pid)
+  console.log(`\n${(late / early).toFixed(2)} x the memory after ${first + more} payouts as after ${first}`)
+  const [few, many] = [bytesOf(before), bytesOf(after)]
+  console.log(`${(few / MIB).toFixed(2)} MiB reachable after ${first}, ${(many / MIB).toFixed(2)} after ${first + more}`)
+  console.log(`${((many - few) / more).toFixed(2)} bytes a payout more; what grew most:`)
+  for (const { bytes, count, kind } of grown(before, after).slice(0, SHOWN))
     console.log(`${(bytes / 1024).toFixed(1).padStart(9)} KiB ${String(count).padStart(8)}  ${kind.slice(0, 100)}`)
   await ours.stop()
   await stand.close()

@@ -28,7 +28,7 @@ export const listBugs: ReadonlyArray<Bug> = [
       {
         file: lists,
         text: 'iso(from.at)}::timestamptz, ${from?.id ?? ""})`',
-        instead: 'iso(from.at)}::timestamptz, ${from === null ? "" : "~"})`'
+        instead: 'iso(from.at)}::timestamptz, ${from === null ? "" : isAscending ? "~" : from.id})`'
       }
     ]
   },

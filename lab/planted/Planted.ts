@@ -63,7 +63,7 @@ const run = (folder: string, file: string, args: ReadonlyArray<string>): Promise
     })
     let text = ""
     const hear = (chunk: Buffer) => {
-      if (text.length < SAID_AT_MOST) text += chunk.toString("utf8")
+      text = (text + chunk.toString("utf8")).slice(-SAID_AT_MOST)
     }
     child.stdout.on("data", hear)
     child.stderr.on("data", hear)

@@ -2,6 +2,7 @@ import { appendFile, mkdir, mkdtemp, readdir, rm, stat, writeFile } from "node:f
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import process from "node:process"
+import { setImmediate } from "node:timers/promises"
 import { afterEach, beforeEach, describe, expect, it } from "vitest"
 import { RunFolder } from "../../clients/cli/src/RunFolder.ts"
 import type { RunEntry } from "../../clients/typescript/src/Gateway.ts"
@@ -41,11 +42,19 @@ describe("the folder of a run", () => {
   })
 
   it("is one holder's where many find the lock that a killed process left behind", async () => {
-    await writeFile(join(folder, "nov.run.lock"), await lockOfDead())
-    const opened = await Promise.allSettled(Array.from({ length: 32 }, () => RunFolder.open(folder, "nov")))
-    expect(opened.filter(({ status }) => status === "fulfilled")).toHaveLength(1)
-    for (const one of opened) if (one.status === "fulfilled") await one.value.close()
-    expect(await readdir(folder)).toEqual([])
+    const left = await lockOfDead()
+    // Each begins a moment after the one before, so that some have read the old lock when another has just taken it over.
+    const openLater = async (turns: number) => {
+      for (let turn = 0; turn < turns; turn++) await setImmediate()
+      return RunFolder.open(folder, "nov")
+    }
+    for (let race = 0; race < 10; race++) {
+      await writeFile(join(folder, "nov.run.lock"), left)
+      const opened = await Promise.allSettled(Array.from({ length: 32 }, (_, number) => openLater(number)))
+      expect(opened.filter(({ status }) => status === "fulfilled")).toHaveLength(1)
+      for (const one of opened) if (one.status === "fulfilled") await one.value.close()
+      expect(await readdir(folder)).toEqual([])
+    }
   })
 
   it("is not taken over from a process that has the number of a dead one, nor from what cannot be judged", async () => {
