@@ -45,7 +45,7 @@ const down = { about: "a gateway that stopped", alerts: ["GatewayDown"] }
 
 describe("alerts", () => {
   it("name a runbook that says what the alert means, how to see it, how to mend it, what never to do and how it is tested", () => {
-    const headings = ["## What it means", "## How to see it", "## How to mend it", "## Never"]
+    const headings = ["## What it means", "## How to see it", "## How to fix it", "## Never"]
     expect(rules.length).toBeGreaterThan(15)
     expect(rules.map(({ runbook }) => runbook).filter((runbook) => !existsSync(runbook))).toEqual([])
     const incomplete = rules.filter(({ runbook }) => headings.some((one) => !readFileSync(runbook, "utf8").includes(`${one}\n`)))
