@@ -13,7 +13,7 @@ import type {
 import { type FactWithAlarm, unreadable, withoutAlarm } from "../AnswerParsing.ts"
 import { adapterOf, type Connection, connectionTo } from "../Connection.ts"
 import { chargeFee, contractFee } from "../ContractFees.ts"
-import { chargesBy, type MoneyCallAnswer, payoutsBy } from "../Movements.ts"
+import { chargesBy, type MoneyCallAnswer, notSent, payoutsBy } from "../Movements.ts"
 import { digitsOf } from "../ProviderText.ts"
 import { QUOTE_LIFE_MS, quotingBy } from "../Quotes.ts"
 import { misroutedTo, refusalOf, refusedBy } from "../Refusals.ts"
@@ -96,18 +96,22 @@ const charging = (account: Account, { deadline }: Connection) =>
     if (amount === undefined) return misfitting
     const { addresses, client, settings } = account
     const body = chargeBody(account, yield* stampedPassword(settings), amount, order)
-    // Before it may be lost: nothing that is found later is compared with less than the whole number, which itself is not kept.
+    // A payment whose answer was lost is found by the payer's whole number alone, of which only this is kept. Without it the prompt is not sent.
     const payer = hiddenPayer(account, order.reference, digitsOf(order.source.msisdn))
-    yield* evenUnkept(addresses.keep("payer", order.reference, JSON.stringify(payer)))
+    if (!(yield* isKept(addresses.keep("payer", order.reference, JSON.stringify(payer))))) return unfindable
     const response = yield* client({ operation: "charge", method: "POST", path: paths.charge, body }, yield* deadline)
     // One that is not kept is found again by the prompt's callback: the answer stands, whatever becomes of the memory.
     const taken = promptTaken(response)
-    if (Option.isSome(taken)) yield* evenUnkept(rememberPrompt(account, order.reference, taken.value))
+    if (Option.isSome(taken)) yield* isKept(rememberPrompt(account, order.reference, taken.value))
     return chargePosted(response, handleOf(account))
   })
 
-const evenUnkept = (kept: Effect.Effect<void>) =>
-  Effect.catchDefect(kept, (defect) => Effect.logError("what finds a prompt again could not be kept", Cause.die(defect)))
+/** False, with a line in the log, where the memory that all nodes share could not be written. */
+const isKept = (write: Effect.Effect<void>): Effect.Effect<boolean> =>
+  Effect.catchDefect(Effect.as(write, true), (defect) =>
+    Effect.as(Effect.logError("the key that finds a prompt again could not be stored", Cause.die(defect)), false)
+  )
+const unfindable = notSent("the key that finds it again could not be stored")
 
 /** A CheckoutRequestID ends in the payer's number: a name for it is kept with the record, and itself only sealed. */
 const handleOf =

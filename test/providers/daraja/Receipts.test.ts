@@ -3,6 +3,7 @@ import { Effect } from "effect"
 import { describe } from "vitest"
 import type { SharedMemory } from "../../../src/providers/SharedMemory.ts"
 import { collectionsOf } from "../contract/Fixture.ts"
+import { chargeOrder } from "../contract/Orders.ts"
 import { answer, type Behaviour, reset } from "../ProviderStub.ts"
 import { overheard } from "../pawapay/Orders.ts"
 import {
@@ -12,6 +13,7 @@ import {
   bodyOf,
   CHARGE,
   callback,
+  charged,
   confirmation,
   ID,
   PULL,
@@ -177,6 +179,18 @@ describe("a charge without its prompt", () => {
 })
 
 describe("a write that breaks", () => {
+  it.live("before a prompt keeps it from being sent: a payment whose answer is lost could not be found", () =>
+    Effect.gen(function* () {
+      const bench = yield* lost([])
+      const prompts = () => bench.server.seen.filter(({ line }) => line.startsWith(CHARGE)).length
+      const before = prompts()
+      const node = yield* broken(bench, 1)
+      const order = chargeOrder(charged, "1234")
+      expect(yield* collectionsOf(node).charge(order)).toMatchObject({ _tag: "NotSent" })
+      expect(prompts()).toBe(before)
+    })
+  )
+
   it.live("loses no confirmation that comes again", () =>
     Effect.gen(function* () {
       const bench = yield* lost([payment()])
