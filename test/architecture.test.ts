@@ -189,7 +189,7 @@ const rules: ReadonlyArray<{
   { promise: "pins exact versions", where: /^package\.json$/, offences: looseVersions },
   {
     promise: "names a test for the process of its own that it needs",
-    where: /^(test|lab)\/.*(?<!Isolated)\.test\.ts$/,
+    where: /^(test|lab)\/.*(?<!Isolated|\.long)\.test\.ts$/,
     except: self,
     offences: (source) => [
       ...source.matches(/vi\.mock\(|spyOn\(console|givenOperated/),
@@ -214,7 +214,7 @@ const rules: ReadonlyArray<{
   {
     promise: "skips no test that this machine could run",
     where: /^(test|lab)\/.*\.ts$/,
-    except: /Installed\.ts$|architecture\.test\.ts$|MixedReleases\.test\.ts$/,
+    except: /Installed\.ts$|architecture\.test\.ts$|MixedReleases\.long\.test\.ts$/,
     offences: skippedTests
   },
   {

@@ -6,7 +6,7 @@ import { gatewaySchema } from "./GatewaySchema.ts"
 import { isOfTheGateway } from "./StatementOrigin.ts"
 import { offencesIn, type Statement } from "./StatementRules.ts"
 
-// The last check of `npm test`: what its gateways sent, held against the rules of StatementRules.ts.
+// The last check of `npm test` and of `npm run test:long`: what their gateways sent, held against the rules of StatementRules.ts.
 
 /** Of the schema and of roles: no gateway sends them while it works. */
 const OF_THE_OWNER = /^\s*(CREATE|ALTER|DROP|GRANT|REVOKE|DO|EXPLAIN|COPY|VACUUM|ANALYZE|CHECKPOINT|REINDEX|TRUNCATE)\b/i

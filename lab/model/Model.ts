@@ -15,7 +15,7 @@ export interface Rule {
   readonly macro: string
   readonly rule: string
   readonly breaks: Broken
-  /** So few states are visited that every `npm test` does it. */
+  /** So few states are visited that every `npm run test:long` does it. */
   readonly isQuick?: true
 }
 type Broken = "float" | "failed is true" | "nothing invented" | "ends"

@@ -1,6 +1,6 @@
 import type { Bug } from "./Bug.ts"
 
-const hostile = "lab/hostile/gateway/HostileGateway.test.ts"
+const hostile = "lab/hostile/gateway/HostileGateway.long.test.ts"
 
 /** Mistakes above the adapters, each noticed by the payments that the hostile wire plays through a whole gateway. */
 export const gatewayWireBugs: ReadonlyArray<Bug> = [

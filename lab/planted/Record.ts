@@ -33,6 +33,6 @@ export const isDue = (mistakes: ReadonlyArray<Recorded>, { name, test }: Bug): b
 export const rows = (bugs: ReadonlyArray<Bug>, mistakes: ReadonlyArray<Recorded>): ReadonlyArray<string> =>
   bugs.map(({ breaks, name, test }) => {
     const found = mistakes.find((one) => one.name === name)
-    const by = test === undefined ? `simulation, story ${found?.stories}` : `[${basename(test, ".test.ts")}](../../${test})`
+    const by = test === undefined ? `simulation, story ${found?.stories}` : `[${basename(test).split(".", 1)[0]}](../../${test})`
     return `| ${name} | ${breaks} | ${found?.outcome === "caught" ? by : (found?.outcome ?? "never run")} |`
   })

@@ -1,4 +1,4 @@
-import { type ChildProcess, execFile, spawn } from "node:child_process"
+import { execFile } from "node:child_process"
 import { chmod, mkdtemp, readdir, readFile, stat } from "node:fs/promises"
 import { createServer } from "node:net"
 import { join, resolve } from "node:path"
@@ -6,46 +6,12 @@ import { promisify } from "node:util"
 import { Effect, Option } from "effect"
 import { afterEach, describe, expect, it } from "vitest"
 import { LocalProcess } from "../../src/persistence/postgres/LocalProcess.ts"
-import { knownProviders } from "../../src/providers/Registry.ts"
 import { databaseFolder } from "../support/DatabaseFolder.ts"
 import { removeDataDir } from "../support/Postgres.ts"
+import { type Running, run } from "./GatewayProcess.ts"
 
 const ROOT = resolve(import.meta.dirname, "../..")
-const MAIN = resolve(ROOT, "src/gateway.js")
 const STORY_MS = 240_000
-
-interface Running {
-  readonly child: ChildProcess
-  /** Its first whole line on standard output; fails with what it said when it ends before. */
-  readonly firstLine: Promise<string>
-  readonly ended: Promise<{ readonly code: number | null; readonly errors: string }>
-}
-
-/** One program of the command line, under the same runtime as this test. */
-const run = (dataDir: string, args: ReadonlyArray<string>, more: NodeJS.ProcessEnv = {}): Running => {
-  const free = { PORT: "0", MANAGEMENT_PORT: "0", SIMULATOR_PORT: "0", CONSOLE_PORT: "0", KEEP_ALIVE_DRAIN: "0s" }
-  const { HOME, NODE_COMPILE_CACHE, PATH } = process.env
-  const env = { PATH, HOME, NODE_COMPILE_CACHE, DATA_DIR: dataDir, LOG_LEVEL: "warn", ...free, ...more }
-  const child = spawn(process.execPath, [MAIN, ...args], { env, stdio: ["ignore", "pipe", "pipe"] })
-  let output = ""
-  let errors = ""
-  child.stderr.on("data", (chunk) => {
-    errors += chunk
-  })
-  const ended = new Promise<{ code: number | null; errors: string }>((done) =>
-    child.once("close", (code) => done({ code, errors }))
-  )
-  const firstLine = new Promise<string>((done, failed) => {
-    child.stdout.on("data", (chunk) => {
-      output += chunk
-      const end = output.indexOf("\n")
-      if (end >= 0) done(output.slice(0, end))
-    })
-    child.once("close", (code, signal) => failed(new Error(`${args.join(" ")} ended with ${code ?? signal}: ${errors}`)))
-  })
-  firstLine.catch(() => undefined)
-  return { child, firstLine, ended }
-}
 
 const started = async ({
   firstLine
@@ -163,32 +129,5 @@ describe("gateway start", () => {
       await expect(remembered(dataDir, "simulator")).rejects.toThrow("ENOENT")
     },
     STORY_MS
-  )
-})
-
-describe("gateway demo", () => {
-  it(
-    "plays the main job end to end and exits 0",
-    async () => {
-      const demo = run("unused", ["demo", "--json"])
-      const { ok, steps } = JSON.parse(await demo.firstLine)
-      expect(ok).toBe(true)
-      expect(steps).toHaveLength(14)
-      expect(await demo.ended).toEqual({ code: 0, errors: "" })
-    },
-    STORY_MS
-  )
-
-  it(
-    "plays a charge and a payout at every provider, once each",
-    async () => {
-      const demo = run("unused", ["demo", "--all", "--json"])
-      const { ok, steps } = JSON.parse(await demo.firstLine)
-      expect(ok).toBe(true)
-      const shown = steps.flatMap(({ step }: { step: string }) => / by (\w+), once each$/.exec(step)?.[1] ?? [])
-      expect(shown.sort()).toEqual(knownProviders.map(({ name }) => name).sort())
-      expect(await demo.ended).toEqual({ code: 0, errors: "" })
-    },
-    2 * STORY_MS
   )
 })

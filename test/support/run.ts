@@ -4,8 +4,9 @@ import { tmpdir } from "node:os"
 import { delimiter, join, resolve } from "node:path"
 
 /**
- * `npm test`: every check runs, also after one has failed, and the last line counts them. `npm test -- PATH ...` runs the tests of those files
- * and folders alone. Options are passed on to vitest, such as `-t TITLE`.
+ * `npm test`: every check but the long tests (vitest.config.ts says which these are). Each runs, also after one has failed, and the last line
+ * counts them. `npm run test:long` runs the long tests, `npm run test:all` both. `npm test -- PATH ...` runs the tests of those files and
+ * folders alone, the long ones among them. Options are passed on to vitest, such as `-t TITLE`.
  */
 
 interface Count {
@@ -24,8 +25,8 @@ interface VitestReport {
 const root = resolve(import.meta.dirname, "..", "..")
 const programs = join(root, "node_modules", ".bin")
 
-const main = async (only: ReadonlyArray<string>): Promise<void> => {
-  const counts = only.length > 0 ? await tests(only) : await everything()
+const main = async (args: ReadonlyArray<string>): Promise<void> => {
+  const counts = await chosen(args)
   const passed = counts.reduce((sum, count) => sum + count.passed, 0)
   const failed = counts.reduce((sum, count) => sum + count.failed, 0)
   const skipped = counts.reduce((sum, count) => sum + (count.skipped ?? 0), 0)
@@ -34,11 +35,17 @@ const main = async (only: ReadonlyArray<string>): Promise<void> => {
   process.exitCode = failed === 0 && passed > 0 ? 0 : 1
 }
 
-const everything = async (): Promise<ReadonlyArray<Count>> => [
+const chosen = ([which = "", ...more]: ReadonlyArray<string>): Promise<ReadonlyArray<Count>> => {
+  if (which === "--long") return tests(["--project", "long", ...more])
+  if (which === "--all") return everything([])
+  return which === "" ? everything(["--project", "!long"]) : tests([which, ...more])
+}
+
+const everything = async (only: ReadonlyArray<string>): Promise<ReadonlyArray<Count>> => [
   await check("types", "tsc", ["--noEmit", "-p", "."]),
   await check("lint", "oxlint", []),
   await check("format", "biome", ["check"]),
-  ...(await tests([]))
+  ...(await tests(only))
 ]
 
 const check = async (name: string, program: string, options: ReadonlyArray<string>): Promise<Count> => {

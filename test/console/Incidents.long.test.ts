@@ -10,7 +10,7 @@ import { Stack, tenantOn } from "../support/Stack.ts"
 import { operatorOn } from "./ConsoleClient.ts"
 import { keepPicture, originOf, personAt } from "./Person.ts"
 
-// docs/console.md leads through these three; its pictures are made here: CONSOLE_PICTURES=docs/console npm test -- test/console/Incidents.test.ts
+// docs/console.md leads through these three; its pictures are made here: CONSOLE_PICTURES=docs/console npm test -- test/console/Incidents.long.test.ts
 
 const runtime = ManagedRuntime.make(
   Stack.layer({
