@@ -59,8 +59,8 @@ export class Reference extends Context.Service<
   Reference,
   {
     /**
-     * Every row of the gateway's own configuration, active or not, as it is for this tenant now; one that leads only to providers that are switched
-     * off is not active. Needs no grant.
+     * Every row of the gateway's own configuration, active or not, as it is for this tenant now; one that leads to no provider, or only to those that
+     * are switched off, is not active. Needs no grant.
      */
     readonly corridors: (caller: Caller) => Effect.Effect<ReadonlyArray<ServedCorridor>>
     /** The banks payable in a country; none where no active corridor pays banks there. */
@@ -145,13 +145,14 @@ export class Reference extends Context.Service<
             limits: routes.amountLimits(caller, row),
             requiresBranch: requiresBranch(caller, row),
             requiresSender: routes.lacksSender(caller, row),
-            isSwitchedOff: routes.isSwitchedOff(caller, row)
+            unserved: routes.unserved(caller, row)
           }).pipe(
             Effect.map(
-              ({ isSwitchedOff, limits, ...seen }): ServedCorridor => ({
-                ...(isSwitchedOff ? closed(row) : row),
+              ({ limits, unserved, ...seen }): ServedCorridor => ({
+                ...row,
                 ...limits,
-                ...seen
+                ...seen,
+                ...(row.active && unserved !== null ? closed[unserved] : {})
               })
             )
           )
@@ -216,12 +217,11 @@ export class Reference extends Context.Service<
   })
 }
 
-/** Only `active` refuses: a row whose payments are all refused says so, with its own reason where it has one. */
-const closed = (row: Corridor): Corridor => ({
-  ...row,
-  active: false,
-  inactiveReason: row.inactiveReason ?? "its providers are switched off"
-})
+/** Only `active` refuses: an open row whose payments are all refused says so. */
+const closed = {
+  no_provider: { active: false, inactiveReason: "no provider serves it", availability: "down" },
+  provider_off: { active: false, inactiveReason: "its providers are switched off", availability: "down" }
+} as const
 
 /** Branches seldom open and close, and their list takes two calls. That there are none may be a bank that was not listed yet. */
 const branchesLife = ({ length }: ReadonlyArray<BankBranch>) => (length === 0 ? Duration.zero : Duration.days(1))

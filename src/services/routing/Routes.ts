@@ -80,8 +80,11 @@ export class Routes extends Context.Service<
      * would hold a money call to this country, null for an exchange, back for longer than a request waits.
      */
     readonly requireTurn: (provider: Provider, country: string | null) => Effect.Effect<void, ProviderError>
-    /** Whether each provider that could serve the row is switched off: it refuses everything meanwhile. */
-    readonly isSwitchedOff: (caller: Caller, row: Corridor) => Effect.Effect<boolean>
+    /**
+     * Why every payment of the row is refused, whatever the row says: none of its providers serves it in this mode, or each that does is switched off. Null where
+     * one is tried, and where the tenant only lacks a sender.
+     */
+    readonly unserved: (caller: Caller, row: Corridor) => Effect.Effect<"no_provider" | "provider_off" | null>
     /** The first provider that the tenant routes to; the row's first where none is able. */
     readonly firstProviderName: (caller: Caller, row: Corridor) => Effect.Effect<string>
     /** The worse of what an operator wrote and what the switches, circuits and networks of those that could serve the row say; advice. */
@@ -134,6 +137,12 @@ export class Routes extends Context.Service<
       return wanting.map(({ name }) => name)
     })
 
+    const lacksSender = Effect.fnUntraced(function* (caller: Caller, row: Corridor) {
+      const out = yield* off
+      const untold = (yield* withoutSender(caller, row)).filter((name) => !out.has(name))
+      return untold.length > 0 && (yield* forCorridor(caller, row, ({ payouts }) => payouts)).length === 0
+    })
+
     const requireSwitchedOn = Effect.fnUntraced(function* ({ name }: Provider) {
       if (!(yield* off).has(name)) return
       yield* passOver(name, "provider_off")
@@ -158,11 +167,7 @@ export class Routes extends Context.Service<
         return { providers: named(tried, ranked.providers), compared: named(tried, ranked.compared), keptUntil }
       }),
 
-      lacksSender: Effect.fnUntraced(function* (caller, row) {
-        const out = yield* off
-        const untold = (yield* withoutSender(caller, row)).filter((name) => !out.has(name))
-        return untold.length > 0 && (yield* forCorridor(caller, row, ({ payouts }) => payouts)).length === 0
-      }),
+      lacksSender,
 
       forCorridors: Effect.fnUntraced(function* <Operations>(
         caller: Caller,
@@ -200,9 +205,12 @@ export class Routes extends Context.Service<
         return yield* new ProviderError({ retry_after_seconds: Math.ceil(held / 1000) })
       }),
 
-      isSwitchedOff: Effect.fnUntraced(function* (caller, row) {
-        const { all, on } = yield* chosenFrom(caller, row, (provider) => operationsFor(provider, row))
-        return all.length > 0 && on.length === 0
+      unserved: Effect.fnUntraced(function* (caller, row) {
+        const { on, others } = yield* chosenFrom(caller, row, (provider) => operationsFor(provider, row))
+        if (on.length > 0 || (yield* lacksSender(caller, row))) return null
+        // One that lacks a sender here is switched off, too.
+        const isOff = others.some(([, verdict]) => verdict === "provider_off" || verdict === "no_sender")
+        return isOff ? "provider_off" : "no_provider"
       }),
 
       firstProviderName: Effect.fnUntraced(function* (caller, row) {
@@ -254,9 +262,9 @@ const named = <Operations>(routed: ReadonlyArray<RoutedProvider<Operations>>, na
 const degradedOf = (standing: ReadonlyArray<Availability>): Availability =>
   standing.includes("degraded") ? "degraded" : "operational"
 
-/** The operations of a provider that move the money of a row. */
-const operationsFor = (provider: Provider, { direction }: Pick<Corridor, "direction">) =>
-  direction === "payout" ? provider.payouts : provider.collections
+/** The operations of a provider that move the money of a row. Charges are made by mobile money alone: no port takes one by bank or card. */
+const operationsFor = ({ collections, payouts }: Provider, { direction, method }: Pick<Corridor, "direction" | "method">) =>
+  direction === "payout" ? payouts : method === "momo" ? collections : undefined
 
 const isProviderError = (error: { readonly _tag: string }): error is ProviderError => error._tag === "provider_error"
 

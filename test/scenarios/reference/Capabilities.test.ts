@@ -1,9 +1,11 @@
 import { expect, layer } from "@effect/vitest"
-import { Effect } from "effect"
+import { Context, Effect } from "effect"
 import { Capability } from "../../../src/domain/Tenant.ts"
+import { Tenants } from "../../../src/services/ports/Tenants.ts"
 import { momoCharge, momoPayout } from "../../support/RequestBodies.ts"
 import { said } from "../../support/SignedClient.ts"
 import { changeCorridor, gatewayOn, requestsTo, Stack, tenantOn } from "../../support/Stack.ts"
+import { auditEntry } from "../../support/TestDatabase.ts"
 
 const CORRIDORS = "/v1/reference/corridors"
 const refundsReason = { supported: false, reason: "refund_orchestration_not_implemented" }
@@ -135,6 +137,42 @@ layer(Stack.layer(), { excludeTestServices: true })("corridors", (it) => {
       }
       expect(yield* requestsTo(simulator)).toStrictEqual(before)
     })
+  )
+
+  it.effect(
+    "are active only where payments go: not in a mode, nor for a pin or by a method, in which no provider serves them",
+    () =>
+      Effect.gen(function* () {
+        const { database, simulator } = yield* Stack
+        const noAccount = { EVERSEND_TEST_CLIENT_ID: "", EVERSEND_TEST_CLIENT_SECRET: "", EVERSEND_TEST_WEBHOOK_SECRET: "" }
+        const gateway = yield* Effect.orDie(gatewayOn(database, simulator, noAccount))
+        const [live, test] = [yield* tenantOn(gateway, 0n), yield* tenantOn(gateway, 0n, { mode: "test" })]
+        const momo = `${CORRIDORS}?country=UG&direction=payout&method=momo`
+        const unserved = { active: false, inactive_reason: "no provider serves it", availability: "down" }
+        const refused = { status: 422, code: "corridor_unsupported", class: "terminal" }
+
+        expect(said(yield* test.post("/v1/payouts", momoPayout("1234")))).toMatchObject(refused)
+        expect((yield* test.get(momo)).body.data).toMatchObject([unserved])
+        expect((yield* test.get(`${CORRIDORS}?active=true`)).body.data).toStrictEqual([])
+        const open = { active: true, inactive_reason: null, availability: "operational" }
+        expect((yield* live.get(momo)).body.data).toMatchObject([open])
+
+        yield* changeCorridor(gateway, { country: "UG", method: "momo" }, { providers: ["eversend", "paystack"] })
+        yield* Context.get(gateway.context, Tenants).pin(live.appId, "paystack", auditEntry())
+        expect(said(yield* live.post("/v1/payouts", momoPayout("1234")))).toMatchObject(refused)
+        expect((yield* live.get(momo)).body.data).toMatchObject([{ ...unserved, provider: "paystack" }])
+        yield* Context.get(gateway.context, Tenants).pin(live.appId, null, auditEntry())
+        expect((yield* live.get(momo)).body.data).toMatchObject([open])
+
+        yield* changeCorridor(
+          gateway,
+          { country: "UG", method: "card", direction: "collection" },
+          { active: true, inactiveReason: null }
+        )
+        const card = { method: "card", source: { type: "card" }, redirect_url: "https://shop.example/done" }
+        expect(said(yield* live.post("/v1/collections", momoCharge("", card)))).toMatchObject(refused)
+        expect((yield* live.get(`${CORRIDORS}?country=UG&method=card`)).body.data).toMatchObject([unserved])
+      })
   )
 
   it.effect("follow an operator's change without a restart", () =>

@@ -22,8 +22,14 @@ const told = Effect.gen(function* () {
   const corridors = yield* Effect.flatMap(Reference, (reference) => reference.corridors(caller))
   const rows = yield* Effect.flatMap(Capabilities, (capabilities) => capabilities.rows(caller))
   const momo = (direction: string) =>
-    corridors.find((row) => row.country === "UG" && row.method === "momo" && row.direction === direction)?.requiresSender
-  return [momo("payout"), momo("collection"), rows.find(({ capability }) => capability === "payouts")?.requires_sender]
+    corridors.find((row) => row.country === "UG" && row.method === "momo" && row.direction === direction)
+  // What only waits for a sender is open.
+  expect([momo("payout")?.active, momo("collection")?.active]).toStrictEqual([true, true])
+  return [
+    momo("payout")?.requiresSender,
+    momo("collection")?.requiresSender,
+    rows.find(({ capability }) => capability === "payouts")?.requires_sender
+  ]
 })
 
 // Issue 38, line 9.
