@@ -24,24 +24,24 @@ import { transactionsHandlers } from "./handlers/Transactions.ts"
 import { webhooksHandlers } from "./handlers/Webhooks.ts"
 import { Idempotent } from "./idempotency/Idempotent.ts"
 
-/** How long requests in flight may take to end once the server stops. */
+/** How long requests in flight may take to finish once the server stops. */
 const DRAIN = "10 seconds"
 
 /** Where the server listens, and its limits. */
 export interface ServerSettings extends RateSettings {
   readonly connectionSlots: ConnectionSlots
-  /** How long connections that are idle stay open for one more request once the server stops. */
+  /** Once the server stops, how long idle connections stay open for one more request. */
   readonly keepAliveDrainMs: number
-  /** How long a connection is kept between two requests. */
+  /** How long an idle connection is kept open between two requests. */
   readonly keepAliveMs: number
   readonly host: string
-  /** 0 for any free port. */
+  /** 0 chooses any free port. */
   readonly port: number
 }
 
 type Address = Pick<ServerSettings, "host" | "port">
 
-/** The address cannot be listened on, usually because another process has the port. */
+/** The server cannot listen on the address, usually because another process has the port. */
 export class ListenFailed extends Schema.TaggedError<ListenFailed>()("ListenFailed", {
   host: Schema.String,
   port: Schema.Number,
@@ -71,7 +71,10 @@ const handlers = Effect.all({
   webhooks: webhooksHandlers
 })
 
-/** Fails where the server would, which starts long after: nothing else has to be started, and stopped again, for an address that is taken. */
+/**
+ * Fails early when the address is taken. The server itself starts long after this, and everything else would have to be started
+ * and stopped for nothing.
+ */
 export const ensureListenable = (at: Address) => Effect.scoped(Effect.asVoid(listenOn(createServer(), at)))
 
 const serve = (settings: RateSettings) =>
@@ -106,7 +109,7 @@ const listen = ({ connectionSlots, host, keepAliveDrainMs, keepAliveMs, port, tr
         onRefused: (why) => void run(countRefusedConnection({ why }, 1))
       })
       const { address, stop } = yield* listenOn(server, { host, port })
-      // Runs after the drain. A connection that is still open then is idle, or its client has stopped sending.
+      // Runs after the drain. A connection that is still open is idle, or its client has stopped sending.
       yield* Effect.addFinalizer(() => Effect.sync(() => server.closeAllConnections()))
       return HttpServer.make({
         address,
@@ -121,15 +124,15 @@ const listen = ({ connectionSlots, host, keepAliveDrainMs, keepAliveMs, port, tr
     })
   )
 
-/** A request puts some fifteen services of its own over these, one inside the other. Beyond so many a service more would copy all of them. */
+/** A request adds about fifteen services to these, one map at a time. Beyond this depth one more service would copy all of them. */
 const SERVICES_OF_A_REQUEST = 32
 
 /**
- * The same services in one map. Each layer laid its own over those before it, and on top of eight such lays, as many as there are where nothing
- * is said, one more copies all services: a payout did that a dozen times, for a sixth of all it allocated.
+ * The same services in one flat map. Each layer puts its own map over those before it. With eight such maps, Effect's default
+ * maximum, adding one more service copies all of them: a payout did that a dozen times, for a sixth of all its allocations.
  */
 const inOneMap = (services: Context.Context<Scope.Scope>): Context.Context<Scope.Scope> =>
-  // The edge makes the only span of a request.
+  // Disables Effect's own span: the edge makes the only span of a request.
   Context.merge(
     Context.makeUnsafe<never>(new Map([[HttpMiddleware.TracerDisabledWhen.key, () => true]]), {
       maxDepth: SERVICES_OF_A_REQUEST
@@ -137,7 +140,7 @@ const inOneMap = (services: Context.Context<Scope.Scope>): Context.Context<Scope
     services
   )
 
-/** Listens until the scope closes. `stop` takes no more connections, and ends once those that there are have ended. */
+/** Listens until the scope closes. `stop` accepts no further connections, and completes when the open ones have closed. */
 const listenOn = Effect.fnUntraced(function* (server: NodeServer, at: Address) {
   const stop = yield* Effect.cached(
     Effect.callback<void>((resume) => {
@@ -163,8 +166,8 @@ const reasonOf = ({ code }: NodeJS.ErrnoException): string =>
   code === "EADDRINUSE" ? "the address is taken" : (code ?? "no such address")
 
 /**
- * The HTTP API on an address. When its scope closes it takes no more connections and gives requests in flight `DRAIN` to end; a money
- * step goes on until it is done. Provides the `HttpServer`, which knows its port.
+ * The HTTP API on an address. When its scope closes, it accepts no further connections and gives requests in flight `DRAIN` to
+ * finish; a money step runs until it is complete. Provides the `HttpServer`, which knows its port.
  */
 export const Server = {
   layer: (settings: ServerSettings) =>

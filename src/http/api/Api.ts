@@ -12,7 +12,7 @@ import { DescriptionApi, DocsAssetsApi, HealthApi, ManualApi } from "./System.ts
 import { TransactionsApi } from "./Transactions.ts"
 import { WebhooksApi } from "./Webhooks.ts"
 
-/** The first page of the reference, in Markdown: what every request and every answer have in common. */
+/** The introduction of the API reference, in Markdown: the rules that all requests and responses share. */
 const introduction = `Collect money from payers, pay it out of your float, exchange it, and hear of every outcome by signed webhooks.
 
 New here? [Start](/docs/integrating/start) takes you from a key to the first payout.
@@ -72,7 +72,7 @@ const about = {
   servers: [{ url: "/" }]
 }
 
-/** Everything that the gateway answers to over HTTP, in the order in which it is described. */
+/** The gateway's HTTP API, in the order in which it is described. */
 export class Api extends HttpApi.make("gateway")
   .add(
     CollectionsApi,
@@ -92,6 +92,6 @@ export class Api extends HttpApi.make("gateway")
     DocsAssetsApi,
     ManualApi
   )
-  // Schemas that no endpoint names: the envelope encodes an error, and the domain an event.
+  // Schemas that no endpoint names: the envelope encodes errors, the domain encodes events.
   .annotate(OpenApi.Override, about)
   .annotate(HttpApi.AdditionalSchemas, [...errorEnvelopeSchemas, Event]) {}

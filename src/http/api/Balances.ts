@@ -7,7 +7,7 @@ import { SignedRequest } from "./SignedRequest.ts"
 import { statementEndpoint } from "./Statement.ts"
 import { Amount, AskedAmount, Enveloped, Timestamp } from "./Wire.ts"
 
-/** One wallet of the pool that all tenants share; it is no tenant's float. */
+/** One of the provider wallets that all tenants share. It is not a tenant's float. */
 const Balance = Schema.Struct({
   provider: described(Schema.String, "The provider that keeps the wallet"),
   currency: Currency,
@@ -67,7 +67,7 @@ const Positions = Schema.Array(Position).annotate({
   description: "One position a currency that you hold; none where you hold no float"
 })
 
-/** `PUT /v1/float/alerts`: of one currency. */
+/** `PUT /v1/float/alerts`: sets the alert of one currency. */
 export const AlertBody = Schema.Struct({
   currency: described(Currency, "The float of this currency"),
   below_minor: described(

@@ -33,11 +33,11 @@ const callbackOfPart = {
 const asCallback = { errors: ["unauthorized", "not_found", "payload_too_large", "malformed_request"] } as const
 
 /**
- * Where providers call back; tenants never do. `route_key` is secret and names one account of the provider. The body may be any bytes:
- * the provider's signature is verified over exactly the bytes that arrived. A callback that is verified is stored and answered 200
- * before its content is processed.
+ * The endpoint for providers' callbacks; tenants never call it. `route_key` is secret and names one account of the provider.
+ * The body may be any bytes: the provider's signature is verified over exactly the bytes that arrived. A verified callback is
+ * stored and answered with 200 before its content is processed.
  *
- * The edge refuses an unknown provider or key before it reads the body (404), and the handler a signature that does not hold (401).
+ * The edge refuses an unknown provider or key before it reads the body (404), and the handler an invalid signature (401).
  */
 export class CallbacksApi extends HttpApiGroup.make("callbacks")
   .add(

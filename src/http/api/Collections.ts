@@ -30,14 +30,14 @@ const CardSource = Schema.Struct({ type: described(Schema.Literal("card"), "Alwa
   description: "A payer with a card, who enters everything at the provider. Never send card data"
 })
 
-/** The payer. Only mobile money needs a source; for bank and card the payer enters everything at the provider. */
+/** The payer. Only mobile money needs a source; for bank and card the payer enters the details at the provider. */
 export const Source = Schema.Union([MomoSource, BankSource, CardSource]).annotate({
   identifier: "Source",
   description: "Who pays. `type` is the same as the request's `method`"
 })
 
 const detail = (description: string) => optional(text(128), description)
-/** For the provider's records only: passed through and not stored. */
+/** Only passed on to the provider; not stored. */
 export const Payer = Schema.Struct({
   first_name: detail("The payer's first name"),
   last_name: detail("The payer's last name"),
@@ -46,7 +46,7 @@ export const Payer = Schema.Struct({
   external_id: detail("Your own name for the payer")
 }).annotate({ identifier: "Payer", description: "Details for the provider's records only: passed on and not stored" })
 
-/** The id of a code that was sent, and the code that the payer typed. */
+/** The id of a code that was sent, and the code that the payer entered. */
 const Otp = Schema.Struct({
   pin_id: described(text(128), "The id of the code that was sent"),
   pin: described(text(32), "The code that the payer typed")
@@ -80,7 +80,7 @@ const Authorization = Schema.Struct({ type: described(Schema.Literal("otp"), "Al
   description: "The payer's consent: the code that was sent"
 })
 
-/** `POST /v1/collections/{reference}/authorize`: the code in exactly one of its three forms, two of them legacy. */
+/** `POST /v1/collections/{reference}/authorize`: the code in exactly one of three forms, two of which are legacy. */
 export const AuthorizeBody = Schema.Struct({
   authorization: optional(Authorization, "The code. Required, unless one of the older forms is used"),
   otp: optional(Otp, "An older form of `authorization`; still accepted"),
@@ -162,14 +162,14 @@ export class CollectionsApi extends HttpApiGroup.make("collections")
   .annotateMerge(group("Collections", "Money in: charge a payer by mobile money, bank or card."))
   .middleware(SignedRequest) {}
 
-/** `POST /v1/refunds`: the body is checked, and every refund is refused. */
+/** `POST /v1/refunds`: the body is validated, and every refund is refused. */
 export const RefundBody = Schema.Struct({
   original_reference: described(text(128), "The collection's reference"),
   amount_minor: optional(AskedAmount, "A part of the collection, in minor units of its currency; checked and not used"),
   reason: optional(text(1024), "Why; checked and not used")
 }).annotate({ identifier: "RefundRequest", description: "A refund of a collection. No provider offers it" })
 
-/** There is no successful response. */
+/** It has no successful response. */
 export class RefundsApi extends HttpApiGroup.make("refunds")
   .add(
     HttpApiEndpoint.post("create", "/v1/refunds", { payload: RefundBody, success: Schema.Never }).annotateMerge(

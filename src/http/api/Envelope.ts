@@ -8,7 +8,7 @@ import { recordView, type Shown } from "../../domain/View.ts"
 import type { StoredResponse } from "../../services/ports/Idempotency.ts"
 import { ResponseEncoder } from "../../services/ports/Idempotency.ts"
 
-/** The status of every error (contract ERR-5). Leaving one out does not compile. */
+/** The HTTP status of every error code (contract ERR-5). A missing code is a compile error. */
 export const httpStatusByCode = {
   validation_failed: 422,
   malformed_request: 400,
@@ -54,7 +54,7 @@ export const httpStatusByCode = {
 
 export type ErrorClass = "terminal" | "retriable" | "ambiguous"
 
-/** The class of an error is the union that it is in. */
+/** The class of an error is the union that contains it. */
 export const classOf = (error: ApiError): ErrorClass => {
   if (TerminalError.members.some((member) => error instanceof member)) return "terminal"
   return RetriableError.members.some((member) => error instanceof member) ? "retriable" : "ambiguous"
@@ -67,8 +67,8 @@ export const successEnvelope = (status: number, view: unknown): StoredResponse =
 })
 
 /**
- * The success that shows a record. The commit that stores it and the request that sends it ask one after the other: it is written once, so that
- * what is sent is what was stored.
+ * The success response for a record. The commit that stores it and the request that sends it both ask for it: it is encoded
+ * once, so that the stored bytes are the bytes sent.
  */
 export const recordResponse = (status: number, record: Shown<Transaction>): StoredResponse => {
   const known = written.get(record)
@@ -82,12 +82,12 @@ const written = new WeakMap<Shown<Transaction>, StoredResponse>()
 /** A view in its envelope, as a wire value. */
 export const enveloped = (status: number, view: unknown) => ({ code: status, message: "ok", data: view })
 
-/** An error as it stands in a response: its code, its one class, and its fields as `details`. */
+/** An error as the response shows it: its code, its class, and its fields as `details`. */
 export const errorView = (error: ApiError) => {
   const errorClass = classOf(error)
   const { _tag, message, ...details } = error
   return {
-    // Malformed text and malformed fields share one code and differ in their status.
+    // Malformed JSON and invalid fields share one code and differ in their status.
     code: _tag === "malformed_request" ? "validation_failed" : _tag,
     message,
     terminal: errorClass === "terminal",

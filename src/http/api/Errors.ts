@@ -6,7 +6,8 @@ import { RetriableError } from "../../domain/errors/Retriable.ts"
 import { TerminalError } from "../../domain/errors/Terminal.ts"
 import { type ErrorClass, httpStatusByCode } from "./Envelope.ts"
 
-// The errors as they stand in a response. They come from the domain's own: the tag is the code, and the fields are the details.
+// The errors as responses show them. They are derived from the domain's errors: the tag is the code, the fields are the
+// details.
 
 export type Code = ApiError["_tag"]
 
@@ -23,7 +24,7 @@ export const classOfCode = (code: Code): ErrorClass => classes.get(code) ?? "amb
 
 const decodeError = Schema.decodeUnknownSync(Schema.Union([TerminalError, RetriableError, AmbiguousError]))
 
-/** One error of each code as a tenant may meet it, made of the examples of its fields. */
+/** One example error per code, built from the examples of its fields. */
 export const errorExamples: ReadonlyArray<ApiError> = members.map((member) => {
   const { _tag, ...details } = member.fields
   const shown = Object.entries(details).flatMap(([name, field]) => {
@@ -33,7 +34,7 @@ export const errorExamples: ReadonlyArray<ApiError> = members.map((member) => {
   return decodeError({ _tag: codeOf(member), ...Object.fromEntries(shown) })
 })
 
-/** Malformed text and malformed fields share one code and differ in their status. */
+/** Malformed JSON and invalid fields share one code and differ in their status. */
 export const wireCode = (code: Code): string => (code === "malformed_request" ? "validation_failed" : code)
 
 /** The name of a code's error: `NotFound` for `not_found`. */
@@ -96,7 +97,10 @@ const enveloped = (error: Schema.Top, status: Schema.Top, identifier: string, de
     error
   }).annotate({ identifier, description })
 
-/** The envelopes of errors: one a code, and one for any. With them come the named schemas of every error and class of errors. */
+/**
+ * The error envelopes: one per code, and one for any code. They bring the named schemas of every error and error class with
+ * them.
+ */
 export const errorEnvelopeSchemas = [
   ...members.flatMap((member) => {
     const code = codeOf(member)

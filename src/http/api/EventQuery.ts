@@ -6,7 +6,7 @@ import { Reference } from "../../domain/Ids.ts"
 import type { DeliveryCursor, EventFilter } from "../../services/ports/WebhookDeliveries.ts"
 import { DEFAULT_PAGE, MomentText, momentOf, pageQuery, positionOf } from "./Page.ts"
 
-/** `GET /v1/events`: which of the caller's events (contract HOOK-26). */
+/** The query of `GET /v1/events` (contract HOOK-26). */
 export const eventQuery = {
   from: optional(MomentText, "Only events of this moment or later; without it the list begins with the oldest that is kept"),
   to: optional(MomentText, "Only events before this moment"),

@@ -7,7 +7,7 @@ import { FxExchange } from "./Fx.ts"
 import { CollectionSchema, PayoutSchema } from "./Records.ts"
 import { Amount, Metadata, Timestamp } from "./Wire.ts"
 
-// The bodies of webhooks (contract HOOK-6, HOOK-7). They are encoded in domain/Event; the schemas here describe them.
+// The bodies of webhooks (contract HOOK-6, HOOK-7). domain/Event encodes them; these schemas describe them.
 
 const TestMessage = Schema.Struct({
   message: described(Schema.String, "Says that it is a test"),

@@ -14,7 +14,7 @@ const currencies = {
   destination_currency: described(Currency, "What you get")
 }
 
-/** `POST /v1/fx/quote` (contract FX-1): exactly one of the two amounts. */
+/** `POST /v1/fx/quote` (contract FX-1) takes exactly one of the two amounts. */
 export const FxQuoteBody = Schema.Struct({
   ...currencies,
   source_amount_minor: optional(AskedAmount, "How much you give, in minor units of `source_currency`"),
@@ -39,7 +39,7 @@ const amounts = {
   fee_currency: described(Currency, "The currency of `fee_minor`")
 }
 
-/** A price that holds until `expires_at`, for one exchange. */
+/** A price that is valid until `expires_at`, for one exchange. */
 const FxQuote = Schema.Struct({
   quote_id: described(Schema.String, "The quote's handle: exchange by it"),
   ...amounts,

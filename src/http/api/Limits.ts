@@ -9,7 +9,7 @@ import { Amount, Enveloped, Timestamp } from "./Wire.ts"
 
 const Count = Schema.NullOr(Schema.Int)
 
-/** A limit or a cap of the caller's, and what is used of it (contract LIM-33). */
+/** One of the caller's limits or caps, and how much of it is used (contract LIM-33). */
 const Limit = Schema.Struct({
   direction: described(LimitDirection, "Payouts, collections, or codes that are texted to payers"),
   window: described(Schema.Literals(["hour", "day"]), "It counts by UTC hour, or by UTC day"),

@@ -10,31 +10,31 @@ interface Parameter {
   readonly [member: string]: unknown
 }
 
-/** An endpoint's further description for its callers, besides its schemas, its summary and its text: an annotation of the endpoint. */
+/** The part of an endpoint's description that its schemas, summary and text cannot express: an annotation of the endpoint. */
 export class Operation extends Context.Service<
   Operation,
   {
-    /** Its error codes, besides those of the edge for every operation of its kind (contract ERR-5). */
+    /** Its error codes, in addition to those that the edge adds to every operation of its kind (contract ERR-5). */
     readonly errors?: ReadonlyArray<Code>
     readonly idempotencyKey?: "required" | "optional"
-    /** A POST whose body is not read. */
+    /** A POST whose body is ignored. */
     readonly withoutBody?: true
-    /** Its request headers, and query parameters that its schema cannot name. */
+    /** Request headers, and query parameters that its schema cannot name. */
     readonly parameters?: ReadonlyArray<Parameter>
-    /** The names of those query parameters. */
+    /** The pattern of those query parameters' names. */
     readonly otherParameters?: RegExp
-    /** With `Accept: text/csv` its successful response is a file. */
+    /** With `Accept: text/csv` the successful response is a file. */
     readonly isAlsoCsv?: true
-    /** Headers of its successful response. */
+    /** Headers of the successful response. */
     readonly responseHeaders?: Readonly<Record<string, string>>
   }
 >()("gateway/http/Operation") {}
 
-/** The annotations of an endpoint. Each one has them, unless it is excluded from the description. */
+/** The annotations of an endpoint. Every endpoint has them, unless it is excluded from the description. */
 export const operation = (summary: string, description: string, own: Operation["Service"] = {}): Context.Context<Operation> =>
   Context.add(OpenApi.annotations({ summary, description }), Operation, own)
 
-/** The annotations of a group of endpoints: its title, and what it is about. */
+/** The annotations of a group of endpoints: title and description. */
 export const group = (title: string, description: string): Context.Context<never> =>
   OpenApi.annotations({ description, override: { "x-displayName": title } })
 
@@ -46,7 +46,7 @@ export const headerParameter = (name: string, description: string, required = tr
   schema: { type: "string", ...schema }
 })
 
-/** The capability that an operation needs, in its text. */
+/** For an operation's description: the capability that it needs. */
 export const needs = (capability: string): string => `Needs the capability \`${capability}\`.`
 export const NEEDS_NOTHING = "Needs no capability."
 export const FROM_RECORDS = "The gateway answers from its own records; no provider is asked."

@@ -9,35 +9,38 @@ export const MAX_PAGE = 100
 export const DEFAULT_PAGE = 50
 const LONGEST_CURSOR = 256
 
-/** The member by which the API description replaces a query parameter's schema: the schema is of a text, which every parameter is. */
+/**
+ * The member that replaces a query parameter's schema in the API description. The schema itself always describes a string, as
+ * every parameter is one.
+ */
 export const PARAMETER = "x-parameter"
 
-// Digits only: a number could be written in many more ways.
+// Digits only, because a number has many other spellings.
 const Limit = Schema.String.check(
   Schema.isPattern(/^(?:[1-9][0-9]?|100)$/, { expected: `a whole number from 1 to ${MAX_PAGE}` })
 ).pipe(Schema.decodeTo(Schema.NumberFromString))
 
-/** A parameter that is yes or no. */
+/** A boolean parameter. */
 export const Flag = Schema.Literals(["true", "false"]).annotate({ [PARAMETER]: { type: "boolean" } })
 
 const momentIn = (text: string): Option.Option<Instant> => Option.filter(instantOf(text), (at) => at >= 0)
 
-/** A moment as a parameter; `momentOf` reads it. */
+/** A timestamp parameter; `momentOf` decodes it. */
 export const MomentText = Timestamp.check(
   Schema.makeFilter((text: string) => Option.isSome(momentIn(text)), {
     expected: "a moment in UTC such as 2026-01-31T12:00:00.000Z"
   })
 )
-/** Null where the parameter was not sent. */
+/** Null when the parameter was not sent. */
 export const momentOf = (text: string | undefined): Instant | null =>
   text === undefined ? null : Option.getOrNull(momentIn(text))
 
-/** The `next_cursor` of a list, sent back. */
+/** A list's `next_cursor`, sent back. */
 export const Cursor = Schema.String.check(
   Schema.isPattern(new RegExp(`^[A-Za-z0-9_-]{1,${LONGEST_CURSOR}}$`), { expected: "a cursor that this list gave" })
 )
 
-/** The query of a list: `limit` is how many items, `cursor` where the last page ended. */
+/** The query of a list: `limit` is the page size, `cursor` where the last page ended. */
 export const pageQueryOf = (items: number) => ({
   limit: Schema.optionalKey(
     Limit.pipe(
@@ -58,13 +61,13 @@ export const pageOf = <Item extends Schema.Top>(item: Item) =>
     next_cursor: described(Schema.NullOr(Schema.String), "Send it as `cursor` for the next page; null on the last one")
   }).annotate({ identifier: `${SchemaAST.resolveIdentifier(item.ast)}Page`, description: "One page of a list" })
 
-/** The end of the year 9999. PostgreSQL does not read what JavaScript writes for a later moment. */
+/** The end of the year 9999. PostgreSQL cannot parse JavaScript's form of later times. */
 const LATEST = 253_402_300_799_999
 const Moment = Schema.Number.check(Schema.isInt(), Schema.isBetween({ minimum: 0, maximum: LATEST }))
 
-/** A cursor says when the last item was made and which it was. Its form is not part of the contract. */
+/** A cursor holds the creation time and the reference of the last item. Its form is not part of the contract. */
 const Place = Schema.fromJsonString(Schema.Tuple([Moment, Reference]))
-/** Of a list in another order than that of creation it says which, too: it is a place in no other. */
+/** A cursor of a list in another order also names that order, because it is invalid in any other. */
 const OrderedPlace = Schema.fromJsonString(Schema.Tuple([Moment, Reference, Schema.String]))
 const decodeCursor = Schema.decodeUnknownOption(Place)
 const decodeOrdered = Schema.decodeUnknownOption(OrderedPlace)
@@ -78,9 +81,9 @@ export const orderedCursorOf = ({ at, id }: { readonly at: number; readonly id: 
 export const encoded = (place: ReadonlyArray<unknown>): string => Buffer.from(JSON.stringify(place)).toString("base64url")
 export const textOf = (cursor: string): string => Buffer.from(cursor, "base64url").toString("utf8")
 
-/** None for a cursor that this gateway did not make. */
+/** None for a cursor that this gateway did not issue. */
 export const readCursor = (cursor: string) => Option.map(decodeCursor(textOf(cursor)), ([createdAt, id]) => ({ createdAt, id }))
-/** None for one of another order, too. */
+/** None also for a cursor of another order. */
 export const readOrderedCursor = (cursor: string, order: string) =>
   order === "created"
     ? Option.map(readCursor(cursor), ({ createdAt: at, id }) => ({ at, id }))

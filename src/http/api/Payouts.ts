@@ -51,7 +51,10 @@ const WalletDestination = Schema.Struct({
   description: "A recipient with a wallet at the provider: exactly one of `msisdn`, `email` and `tag`"
 })
 
-/** The recipient. `country` is never taken from the body's own; a wallet has exactly one of `msisdn`, `email` and `tag`. */
+/**
+ * The recipient. `country` comes from the destination, never from the body; a wallet has exactly one of `msisdn`, `email` and
+ * `tag`.
+ */
 export const Destination = Schema.Union([MomoDestination, BankDestination, WalletDestination]).annotate({
   identifier: "Destination",
   description: "Who is paid. `type` is the same as the request's `method`"
@@ -97,7 +100,7 @@ export const QuoteBody = Schema.Struct({
 }).annotate({ identifier: "PayoutQuoteRequest", description: "A payout to price" })
 
 const known = Schema.NullOr(Amount)
-/** The estimated cost of a payout. The figures that depend on the fee are null where the provider does not quote the amount. */
+/** The estimated cost of a payout. The figures that depend on the fee are null when the provider does not quote the amount. */
 const Estimate = Schema.Struct({
   amount_minor: described(Amount, "What you asked for, in minor units of `amount_currency`"),
   amount_currency: described(Currency, "The currency of `amount_minor`"),
@@ -128,10 +131,10 @@ const Estimate = Schema.Struct({
     "What a payout would cost. The figures that depend on the fee are null where the provider does not quote the amount"
 })
 
-/** So many payouts are priced by one request. */
+/** How many payouts one request may price. */
 export const MOST_QUOTES = 100
 
-/** `POST /v1/payouts/quotes`. Each of the bodies is read for itself, so that one with a mistake hides no other. */
+/** `POST /v1/payouts/quotes`. Each item is decoded separately, so that a mistake in one does not hide the others. */
 const QuotesBody = Schema.Struct({
   items: described(
     Schema.Array(PayoutBody).check(Schema.isMinLength(1), Schema.isMaxLength(MOST_QUOTES)),

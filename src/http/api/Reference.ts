@@ -50,7 +50,7 @@ const ResolvedAccount = Schema.Struct({
   description: "The holder of an account, for you to confirm. A payout looks the name up again"
 })
 
-/** A corridor row (contract COR-5, COR-6). Only `active` refuses; `availability` is advice. */
+/** A corridor row (contract COR-5, COR-6). Only an inactive row is refused; `availability` is advisory. */
 const CorridorRow = Schema.Struct({
   ...CorridorKey.fields,
   active: described(Schema.Boolean, "False where everything is refused with `corridor_unsupported`; it can change at any time"),
@@ -81,7 +81,7 @@ const CorridorRow = Schema.Struct({
 })
 const Corridors = Schema.Array(CorridorRow).annotate({ identifier: "Corridors", description: "The corridors, active or not" })
 
-/** `GET /v1/reference/corridors`: only the rows that have all of these. */
+/** `GET /v1/reference/corridors`: only the rows that match all of these. */
 const corridorQuery = {
   country: optional(Country, "Only this country"),
   currency: optional(Currency, "Only this currency"),
@@ -169,7 +169,7 @@ const UnsupportedReason = Schema.Literals([
   "refund_orchestration_not_implemented"
 ]).annotate({ identifier: "UnsupportedReason", description: "Why a capability is not supported" })
 
-/** A capability of the tenant at a provider. `reason` is there where it is not supported (contract CAP-1, CAP-2). */
+/** A capability of the tenant at a provider. `reason` is present when it is not supported (contract CAP-1, CAP-2). */
 const CapabilityRow = Schema.Struct({
   capability: Capability,
   provider: described(Schema.String, "The provider that you are routed to first"),

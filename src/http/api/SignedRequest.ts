@@ -4,18 +4,21 @@ import type { Caller } from "../../domain/Tenant.ts"
 import { ActingTenant } from "../../runtime/CallTurn.ts"
 import type { RequestNonce } from "../../services/admission/RequestNonce.ts"
 
-/** A request that passed the edge, as handlers need it: those of signed endpoints as `Signed`, the others as `CurrentRequest`. */
+/** A request that passed the edge, as handlers get it: as `Signed` for signed endpoints, as `CurrentRequest` for the others. */
 export interface EdgeRequest {
   readonly requestId: string
-  /** Names and values in turn, duplicates included. */
+  /** Names and values alternate, duplicates included. */
   readonly rawHeaders: ReadonlyArray<string>
   /** Empty for GET, HEAD and DELETE. */
   readonly body: Uint8Array
   /** Null on unsigned paths. */
   readonly caller: Caller | null
-  /** Of a request that claims an idempotency key, and spends it with the claim. Null for every other one: the edge has spent theirs. */
+  /**
+   * The nonce of a request that claims an idempotency key, to be spent with the claim. Null for other requests: the edge has
+   * spent theirs.
+   */
   readonly nonce: RequestNonce | null
-  /** How long it may wait for the claim of its key. */
+  /** How long the claim of its key may take. */
   readonly claimWithinMs: number
 }
 
@@ -28,21 +31,21 @@ const none: EdgeRequest = {
   claimWithinMs: 0
 }
 
-/** Set by the edge for each request of an endpoint that is not signed, and empty elsewhere. */
+/** The request of an unsigned endpoint, set by the edge; empty elsewhere. */
 export const CurrentRequest = Context.Reference<EdgeRequest>("gateway/http/CurrentRequest", { defaultValue: () => none })
 
-/** The request, in the handlers of signed endpoints: its caller is known. */
+/** The request of a signed endpoint, whose caller is known. */
 export class Signed extends Context.Service<Signed, EdgeRequest & { readonly caller: Caller }>()("gateway/http/Signed") {}
 
 /**
- * The mark of the endpoints that only a signed request reaches; `forSignedEndpoint` gives their handlers `Signed`. Refuses nothing: the
- * signature is checked at the edge, before any routing, so that an unsigned request to an unknown path is refused like every other.
+ * Marks endpoints that only a signed request reaches; `forSignedEndpoint` gives their handlers `Signed`. Refuses nothing: the
+ * edge checks signatures before routing, so that an unsigned request to an unknown path is refused like any other.
  */
 export class SignedRequest extends HttpApiMiddleware.Service<SignedRequest, { provides: Signed }>()(
   "gateway/http/SignedRequest"
 ) {}
 
-/** Runs a handler with the request that the edge let through. A signed endpoint that the edge leaves unsigned is a bug and dies. */
+/** Runs a handler with the request from the edge. Dies when a signed endpoint gets a request without a caller, which is a bug. */
 export const forSignedEndpoint = <A, E>(
   request: EdgeRequest,
   handler: Effect.Effect<A, E, Signed>,
@@ -55,7 +58,7 @@ export const forSignedEndpoint = <A, E>(
   )
 }
 
-/** Runs the operation of a signed request that has no body and claims no key. */
+/** Runs the operation of a signed request without a body and without an idempotency key. */
 export const withCaller = <A, E, R>(
   run: (caller: Caller, request: Signed["Service"]) => Effect.Effect<A, E, R>
 ): Effect.Effect<A, E, R | Signed> => Effect.flatMap(Signed, (request) => run(request.caller, request))

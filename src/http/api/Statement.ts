@@ -12,13 +12,13 @@ import { NEEDS_NOTHING, NEXT_PAGE, operation } from "./Operation.ts"
 import { CURSOR_RULE, DEFAULT_PAGE, encoded, MomentText, momentOf, pageQuery, textOf } from "./Page.ts"
 import { Enveloped, Metadata, Timestamp } from "./Wire.ts"
 
-/** An amount with its sign. */
+/** A signed amount. */
 const Change = Schema.Number.check(
   Schema.isInt(),
   Schema.isBetween({ minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER })
 ).annotate({ format: "int64" })
 
-/** `GET /v1/float/entries`: which entries of which float (contract FLOAT-10). */
+/** The query of `GET /v1/float/entries` (contract FLOAT-10). */
 const statementQuery = {
   currency: described(Currency, "The float of this currency"),
   from: optional(MomentText, "Only entries of this moment or later; without it the statement begins with your first entry"),
@@ -80,7 +80,7 @@ interface StatementRequest {
   readonly page: { readonly limit: number; readonly after: StatementPosition | null }
 }
 
-/** The request for a page. */
+/** Decodes the query of a page. */
 export const statementRequest = (query: StatementQuery): Result.Result<StatementRequest, ValidationFailed> => {
   const after = query.cursor === undefined ? null : placeOf(query)
   if (query.cursor !== undefined && after === null)
@@ -95,14 +95,14 @@ export const statementRequest = (query: StatementQuery): Result.Result<Statement
 const LATEST = 253_402_300_799_999
 
 const Whole = Schema.Number.check(Schema.isInt(), Schema.isBetween({ minimum: 0, maximum: LATEST }))
-/** The float, the last entry, the balance after it, and how many entries the minutes before it had. */
+/** The float's currency, the place of the last entry, the balance after it, and how many entries the minutes before it had. */
 const Cursor = Schema.fromJsonString(Schema.Tuple([Currency, Whole, Reference, Whole, Change, Change, Whole]))
 const decodeCursor = Schema.decodeUnknownOption(Cursor)
 
 const cursorOf = (currency: Currency, { at, balance, recent, reference, revision }: StatementPosition): string =>
   encoded([currency, at, reference, Number(revision), Number(balance.available), Number(balance.reserved), recent])
 
-/** Null for a cursor that this statement did not give. */
+/** Null for a cursor that this statement did not issue. */
 const placeOf = ({ currency, cursor }: StatementQuery): StatementPosition | null => {
   const read = decodeCursor(textOf(cursor ?? ""))
   if (Option.isNone(read)) return null

@@ -60,10 +60,10 @@ export class DescriptionApi extends HttpApiGroup.make("description")
   )
   .annotateMerge(group("This description", "This description.")) {}
 
-/** Where the scripts and styles of the page `/docs` are. */
+/** The paths of the scripts and styles of the page `/docs`. */
 export const docsAssets = { script: "/docs/assets/reference.js", style: "/docs/assets/reference.css" } as const
 
-/** The scripts and styles of a page: no operations of the API, and not described as such. */
+/** The scripts and styles of a page. They are not operations of the API and are not described. */
 export class DocsAssetsApi extends HttpApiGroup.make("docsAssets")
   .add(
     HttpApiEndpoint.get("script", docsAssets.script, { success: Schema.String }),
@@ -73,7 +73,7 @@ export class DocsAssetsApi extends HttpApiGroup.make("docsAssets")
 
 const page = { success: Schema.String.pipe(HttpApiSchema.asText({ contentType: "text/html" })) }
 
-/** The manual: pages and files to read, which are no operations of the API and are not described as such. */
+/** The manual: pages and files. They are not operations of the API and are not described. */
 export class ManualApi extends HttpApiGroup.make("manual")
   .add(
     HttpApiEndpoint.get("integrating", "/docs/integrating", page),

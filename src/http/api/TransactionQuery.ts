@@ -20,7 +20,7 @@ export const TRANSACTIONS_A_PAGE = 20
 
 const Key = Schema.String.check(Schema.isPattern(/^[\x20-\x7e]{1,255}$/, { expected: "1 to 255 printable ASCII characters" }))
 
-/** The filters of a list of records, beside one `metadata.KEY` (contract TXN-11, TXN-18, TXN-19). */
+/** The filters that all lists of records have, in addition to one `metadata.KEY` (contract TXN-11, TXN-18, TXN-19). */
 const recordQuery = {
   ...pageQueryOf(TRANSACTIONS_A_PAGE),
   needs_review: optional(Flag, "Only those that wait for a person, or only those that do not"),
@@ -35,7 +35,7 @@ const recordQuery = {
   idempotency_key: optional(Key, "Only those that were created with this `Idempotency-Key`, for as long as the key is kept")
 }
 
-/** Of a list of records, in its text. */
+/** For the descriptions of lists of records. */
 export const ORDERS =
   "With `completed_from` or `completed_to` the last completed comes first; with `updated_from` the last changed comes last, so that you stay in step with the list: keep what you read by `reference`, the copy with the higher `version`, and go on with an `updated_from` ten minutes before the last `updated_at` that you saw."
 export const PAGES =
@@ -63,7 +63,10 @@ const METADATA = "metadata."
 /** The names of the parameters that `metadataFilter` describes. */
 export const metadataNames = /^metadata\..+$/s
 
-/** A parameter whose name holds a name of the tenant's own. Its members are parameters of their own: `?metadata.order=A-1`. */
+/**
+ * A parameter whose name contains one of the tenant's own names. Each member of the metadata is its own parameter:
+ * `?metadata.order=A-1`.
+ */
 export const metadataFilter = {
   name: "metadata",
   in: "query",
@@ -89,10 +92,10 @@ interface ListRequest {
   readonly page: { readonly limit: number; readonly from: ListPosition | null }
 }
 
-/** Every parameter by its name, as it was sent. */
+/** All query parameters by name, as they were sent. */
 type Parameters = Readonly<Record<string, string | ReadonlyArray<string>>>
 
-/** The request for a list, or every mistake in it. */
+/** Decodes the query of a list, or returns every mistake in it. */
 export const listRequest = (query: RecordQuery, all: Parameters): Result.Result<ListRequest, ValidationFailed> => {
   const filter: TransactionFilter = {
     kind: query.kind ?? null,
@@ -111,7 +114,7 @@ export const listRequest = (query: RecordQuery, all: Parameters): Result.Result<
   return Result.succeed({ filter, page: { limit: query.limit ?? TRANSACTIONS_A_PAGE, from } })
 }
 
-/** A page as it is answered: its cursor is a place in the order of its list. */
+/** The view of a page. Its cursor is a place in the list's order. */
 export const listView = <R extends Transaction, V>(
   { items, next }: TransactionPage<R>,
   view: (record: R) => V,
@@ -132,7 +135,7 @@ const metadataMember = (all: Parameters): TransactionFilter["metadata"] => {
   return name === undefined || typeof value !== "string" ? null : { key: name.slice(METADATA.length), value }
 }
 
-/** A text of the database holds no zero byte. */
+/** PostgreSQL text cannot contain NUL. */
 const isMetadata = (name: string, value: string | ReadonlyArray<string>): boolean =>
   typeof value === "string" && !`${name}${value}`.includes("\0")
 

@@ -15,7 +15,7 @@ const raw = {
   provider_reference: described(Schema.NullOr(Schema.String), "The provider's own reference")
 }
 
-/** `view=raw`: any tenant's transaction with its last money call, masked. It takes an admin key and an `X-Audit-Reason`. */
+/** `view=raw`: any tenant's transaction with its last money call, masked. Requires an admin key and an `X-Audit-Reason`. */
 const RawRecord = Schema.Union([
   Schema.Struct({ ...CollectionSchema.fields, ...raw }).annotate({
     identifier: "RawCollection",
@@ -32,11 +32,11 @@ const ReadTransaction = Schema.Union([RawRecord, TransactionSchema]).annotate({
   description: "The transaction; with `view=raw` also its last call to the provider"
 })
 
-/** So many members of metadata one search may ask for. */
+/** How many metadata members a search may use. */
 export const MOST_MEMBERS = 5
 const limit = { expected: `a whole number from 1 to ${MAX_PAGE}` }
 
-/** `POST /v1/transactions/search` (contract TXN-13). In the body, so that no log and no address has it. */
+/** `POST /v1/transactions/search` (contract TXN-13). The search term is in the body, so that it appears in no log and no URL. */
 export const SearchBody = Schema.Struct({
   msisdn: optional(
     text(40),

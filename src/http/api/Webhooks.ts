@@ -15,7 +15,7 @@ const isDistinct = Schema.makeFilter((events: ReadonlyArray<string>) => new Set(
   expected: "a list without an event type twice"
 })
 
-/** `PUT /v1/webhooks/endpoint`, and by name, replaces the whole endpoint. A member that is left out gets its default. */
+/** `PUT /v1/webhooks/endpoint`, and by name: replaces the whole endpoint. A member that is left out gets its default. */
 export const EndpointBody = Schema.Struct({
   url: described(Schema.String.annotate({ format: "uri" }), "Where events go: https, and a public address"),
   events: optional(
@@ -68,7 +68,7 @@ const SetNamedEndpointRecord = Schema.Struct({ name, ...endpoint, secret: Schema
   identifier: "SetNamedWebhookEndpoint",
   description: "The endpoint as it is now. `secret` is there only where this created it"
 })
-/** The secret is in the response that created the endpoint, and never again. */
+/** The secret is only in the response that created the endpoint. */
 const SetEndpointRecord = Schema.Struct({ ...endpoint, secret: Schema.optionalKey(Secret) }).annotate({
   identifier: "SetWebhookEndpoint",
   description: "The endpoint as it is now. `secret` is there only where this created it"
@@ -108,7 +108,7 @@ const Recovery = Schema.Struct({
   resume_since: described(Schema.NullOr(Timestamp), "Call again from this moment; null where all are done")
 }).annotate({ identifier: "Recovery", description: "What a recovery did" })
 
-/** Of the paths of an endpoint by name. */
+/** For the paths of a named endpoint. */
 const params = { name: described(EndpointName, `The endpoint's name: 1 to 32 of a-z, 0-9, _ and -`) }
 const BY_NAME = "/v1/webhooks/endpoints/:name"
 

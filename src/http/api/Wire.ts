@@ -1,17 +1,17 @@
 import { Schema, SchemaAST } from "effect"
 import { described } from "../../domain/Description.ts"
 
-// Wire schemas that several resources share. Their members are the contract's own names; amounts are JSON integers. An `identifier` is
-// the schema's name in the API description, and so in every client that is generated from it.
+// Wire schemas that several resources share. Their member names are the contract's; amounts are JSON integers. An `identifier`
+// is the schema's name in the API description, and in every client that is generated from it.
 
-/** A text that is not blank, at most `longest` characters. */
+/** A non-blank text of at most `longest` characters. */
 export const text = (longest: number) =>
   Schema.String.check(
     Schema.isPattern(/\S/u, { expected: "a text that is not blank" }),
     Schema.isMaxLength(longest, { expected: `at most ${longest} characters long` })
   )
 
-/** An amount in a request: a positive number of the smallest unit, exact as a JSON number. */
+/** An amount in a request: a positive whole number of minor units that JSON represents exactly. */
 const askable = { expected: `a whole number from 1 to ${Number.MAX_SAFE_INTEGER}` }
 export const AskedAmount = Schema.Number.check(
   Schema.isInt(askable),
@@ -41,7 +41,7 @@ export const WebUrl = Schema.String.annotate({ format: "uri" }).check(
   Schema.makeFilter((url: string) => /^https?:\/\//.test(url) && URL.canParse(url), { expected: "an http or https URL" })
 )
 
-/** The response of an endpoint that succeeds. It is named after its data: `PayoutResponse`. */
+/** The success response of an endpoint. It is named after its data: `PayoutResponse`. */
 export const Enveloped = <S extends Schema.Top>(data: S) => {
   const name = SchemaAST.resolveIdentifier(data.ast)
   return Schema.Struct({

@@ -14,22 +14,22 @@ import { MAXIMUM_METADATA_BYTES } from "../api/Wire.ts"
 import { bounded, childPath, fieldIssues, issueAt, type JsonPath, pathOf } from "../json/Issues.ts"
 import { isJsonObject, type JsonObject, type JsonTree, NumberLiteral, parseStrict, withNumbers } from "../json/StrictJson.ts"
 
-/** The meaning of a request's body that follows its endpoint's schema. */
+/** A decoded request body. It follows its endpoint's schema. */
 export interface Body<C> {
   readonly command: C
-  /** The command with every secret in the clear: the input of the fingerprint's hash and of nothing else. */
+  /** The command with every secret in plain text. Only for hashing the request's fingerprint. */
   readonly fingerprint: unknown
-  /** Paths of the members that the contract does not name, found when asked for. */
+  /** Paths of the members that the contract does not name, computed on demand. */
   readonly ignored: Iterable<string>
 }
 
 export type BodyError = UnknownCurrency | InexactAmount | ValidationFailed
 
-/** Reads the JSON of a body. A body that is no JSON is `malformed_request` (400). */
+/** Parses a body's JSON. A body that is not JSON is `malformed_request` (400). */
 export const readTree = (bytes: Uint8Array): Result.Result<JsonTree, MalformedRequest> =>
   Result.mapError(parseStrict(bytes), (message) => new MalformedRequest({ issues: [{ path: "", message }] }))
 
-/** A body may repeat its key's mode and may not claim another (contract MODE-3). */
+/** A body may repeat its key's mode but not claim the other one (contract MODE-3). */
 export const checkMode = (tree: JsonTree, mode: Mode): Result.Result<JsonTree, ModeMismatch> => {
   if (!isJsonObject(tree)) return Result.succeed(tree)
   const claimed = member(tree, "mode")
@@ -45,7 +45,7 @@ export interface Decoded<W> {
   readonly ignored: Iterable<string>
 }
 
-/** Decodes in the contract's order: unknown currencies, inexact amounts, then every other rule of the fields at once. */
+/** Checks in the contract's order: unknown currencies, inexact amounts, then all other rules of the fields together. */
 export const makeDecoder = <W>(schema: Schema.ConstraintDecoder<W> & { readonly fields: Schema.Struct.Fields }) => {
   const decode = SchemaParser.decodeUnknownResult(schema, { errors: "all" })
   const currencies = Object.keys(schema.fields).filter((name) => /(?:^|_)currency$/.test(name))
@@ -62,7 +62,7 @@ export const makeDecoder = <W>(schema: Schema.ConstraintDecoder<W> & { readonly 
       const value = member(tree, name)
       if (value instanceof NumberLiteral && !EXACT.test(value.source)) return Result.fail(new InexactAmount({ field: name }))
     }
-    // Before the schema, which would look at every item.
+    // Checked before the schema, which would look at every item.
     for (const name of lists) if (isLong(member(tree, name))) return invalid([issueAt(childPath(null, name), TOO_MANY_ITEMS)])
     const decoded = decode(withNumbers(tree))
     const issues = bounded(
@@ -84,7 +84,7 @@ export const invalid = (...issues: ReadonlyArray<Iterable<Issue>>): Result.Resul
 export const issuesOf = (rule: Result.Result<unknown, ReadonlyArray<Issue>>): ReadonlyArray<Issue> =>
   Result.isFailure(rule) ? rule.failure : []
 
-/** The metadata as compact JSON, to the digit as it came. Fails with an issue where it is too large. */
+/** The metadata as compact JSON, with every digit as it was sent. Fails with an issue when it is too large. */
 export const metadataWithinLimit = (
   tree: JsonObject
 ): Result.Result<{ readonly text: string; readonly tree: JsonTree }, ReadonlyArray<Issue>> => {
@@ -95,7 +95,7 @@ export const metadataWithinLimit = (
     : Result.fail([{ path: "metadata", message: `must be at most ${MAXIMUM_METADATA_BYTES} bytes as compact JSON` }])
 }
 
-/** A command with its secrets in the clear. Only ever the input of a keyed hash. */
+/** A command with its secrets in plain text. Only for a keyed hash. */
 export const reveal = (value: unknown): unknown => {
   if (Redacted.isRedacted(value)) return Redacted.value(value)
   if (value === null || typeof value !== "object" || "toJSON" in value) return value
@@ -105,12 +105,12 @@ export const reveal = (value: unknown): unknown => {
 
 const EXACT = /^-?(?:0|[1-9][0-9]*)$/
 const LONGEST_CODE_SHOWN = 16
-// The contract names these for every body; `checkMode` has checked them.
+// The contract allows these in every body; `checkMode` has checked them.
 const modeClaims = new Set(["mode", "is_test_mode"])
 
 const member = (tree: JsonObject, name: string): JsonTree | undefined => (Object.hasOwn(tree, name) ? tree[name] : undefined)
 
-/** Nearly every body has only texts that can be stored, and this is seen without a path to each of them. */
+/** Nearly every body has only storable text. This finds out without building the path of each text. */
 const isStorable = (tree: JsonTree): boolean => {
   if (typeof tree === "string") return storable(tree)
   if (Array.isArray(tree)) return tree.every(isStorable)
@@ -119,7 +119,7 @@ const isStorable = (tree: JsonTree): boolean => {
   return true
 }
 
-/** NUL and lone surrogates cannot be stored or sent on. */
+/** NUL and lone surrogates can be neither stored nor forwarded. */
 function* textIssues(tree: JsonTree, place: JsonPath | null): Generator<Issue, void> {
   if (typeof tree === "string") {
     if (!storable(tree)) yield issueAt(place, UNSTORABLE)
@@ -138,13 +138,16 @@ const storable = (text: string): boolean => text.isWellFormed() && !text.include
 const UNSTORABLE = "must not hold the NUL character or half of a surrogate pair"
 const UNSTORABLE_NAME = "must not have a member whose name holds the NUL character or half of a surrogate pair"
 
-/** Longer than any list can be whose items are all different. */
+/** More than any list of distinct items can have. */
 const MOST_ITEMS = 64
 const TOO_MANY_ITEMS = `must be a list of at most ${MOST_ITEMS} items`
 
 const isLong = (tree: JsonTree | undefined): boolean => Array.isArray(tree) && tree.length > MOST_ITEMS
 
-/** The members that the schema left out: the contract does not name them. Metadata is the tenant's own and is not looked into. */
+/**
+ * The members that the schema left out, because the contract does not name them. Metadata belongs to the tenant and is not
+ * searched.
+ */
 function* unnamed(tree: JsonObject, wire: unknown, place: JsonPath | null): Generator<string, void> {
   for (const name of Object.keys(tree)) {
     const here = childPath(place, name)

@@ -45,7 +45,7 @@ export const collectionBody = (body: JsonTree): Result.Result<Body<CollectionCom
     return { command, fingerprint: reveal({ ...command, metadata: metadata.success.tree }), ignored }
   })
 
-/** Card data is looked for in the whole source, because what the contract does not name would otherwise only be ignored. */
+/** Searches the whole source for card data, because members that the contract does not name would otherwise only be ignored. */
 const cardData = (body: JsonTree): ReadonlyArray<Issue> => {
   if (!isJsonObject(body)) return []
   const source = body["source"]
@@ -85,7 +85,7 @@ export const authorizeBody =
       return { command, fingerprint: reveal(command), ignored }
     })
 
-/** Adds the `Deprecation` header where the body has a legacy form. */
+/** Adds the `Deprecation` header when the body has a legacy form. */
 export const withDeprecationHeader = <E, R>(
   response: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>
 ): Effect.Effect<HttpServerResponse.HttpServerResponse, E, R | Signed> =>

@@ -14,7 +14,7 @@ import { isJsonObject, type JsonTree, NumberLiteral } from "../json/StrictJson.t
 
 type Parsed<A> = Result.Result<A, ReadonlyArray<Issue>>
 
-/** The payer of a mobile-money source; its country is the request's where it names none. Null for other sources, which carry nothing to keep. */
+/** The payer of a mobile-money source, in the request's country by default. Null for other sources, which have nothing to keep. */
 export const sourceOf = (source: typeof Source.Type | undefined, country: string): Parsed<MomoParty | null> => {
   if (source?.type !== "momo") return Result.succeed(null)
   const own = source.country ?? country
@@ -44,7 +44,7 @@ export const payerOf = (payer: typeof Payer.Type | undefined): PayerDetails | nu
   }
 }
 
-/** An issue for each piece of card data anywhere in a source. Only the number that is to be charged may look like a card's. */
+/** An issue for each piece of card data anywhere in a source. Only the number to charge may look like a card number. */
 export function* cardIssues(source: JsonTree | undefined, place: JsonPath, msisdn: string | null): Generator<Issue, void> {
   if (typeof source === "string") {
     if (source !== msisdn && holdsCard(source)) yield issueAt(place, CARD_RULE)
@@ -54,7 +54,7 @@ export function* cardIssues(source: JsonTree | undefined, place: JsonPath, msisd
     for (let at = 0; at < source.length; at++) yield* cardIssues(source[at], childPath(place, at), msisdn)
   } else if (isJsonObject(source)) {
     for (const name of Object.keys(source)) {
-      // A name that is a card number itself is not shown.
+      // A name that is itself a card number is not shown.
       if (holdsCard(name)) yield issueAt(place, CARD_RULE)
       else if (CARD_MEMBER.test(name.replace(/[^A-Za-z]/g, ""))) yield issueAt(childPath(place, name), CARD_RULE)
       else yield* cardIssues(source[name], childPath(place, name), msisdn)
@@ -70,8 +70,8 @@ const momo = (msisdn: string, network: string, country: string): MomoParty => ({
 })
 
 /**
- * An account as it is sent: what is not seen is left out, blanks by which people group digits as well, and what no bank has in its numbers is refused, for
- * a provider might skip it.
+ * A bank account as it will be sent to a provider. Invisible characters and the blanks that group digits are removed.
+ * Characters that no bank uses in account numbers are refused, because a provider might ignore them.
  */
 export const accountOf = (
   account: { readonly country: string; readonly bank_code: string; readonly account_number: string },
@@ -92,8 +92,8 @@ const ACCOUNT = /^[A-Za-z0-9][A-Za-z0-9 ./-]*$/
 const ACCOUNT_RULE = "must be Latin letters and digits, with blanks, dots, dashes and slashes between them"
 
 /**
- * The same party in the words of the request. The fingerprint of a key is made of them: another way to clean what was said must not make
- * another request of the same bytes.
+ * The same party in the words of the request. Fingerprints are computed from these words, so that a later change in how input
+ * is cleaned does not change the fingerprint of the same bytes.
  */
 export const asSaid = (said: typeof WireDestination.Type, party: Destination): Destination => {
   if (said.type === "bank" && party._tag === "bank")
@@ -166,7 +166,7 @@ const parseMsisdn = (text: string, country: string, path: string): Parsed<string
     onSome: (msisdn) => Result.succeed(msisdn)
   })
 
-/** The issue of a number that no phone of its country can have. */
+/** The message for a number that no phone in its country can have. */
 const MSISDN_RULE = "must be a phone number with its country's prefix and a possible length"
 
 const CARD_MEMBER =

@@ -49,7 +49,7 @@ const termOf = (wire: Wire, metadata: JsonTree | undefined): Term => {
   return wire.provider_receipt === undefined ? metadataTerm(metadata) : receiptTerm(wire.provider_receipt)
 }
 
-/** In any spelling of people: support has it from a letter, or by ear. */
+/** Accepts any spelling that people use, because support staff copy numbers from letters and phone calls. */
 const numberTerm = (text: string, country: string | null): Term =>
   Option.match(msisdnAsWritten(text, country), {
     onNone: () => Result.fail([{ path: "msisdn", message: country === null ? MSISDN_RULE : NATIONAL_RULE }]),
@@ -68,7 +68,7 @@ const receiptTerm = (text: string): Term =>
     ? Result.fail([{ path: "provider_receipt", message: LETTERS_RULE }])
     : Result.succeed({ _tag: "receipt", text })
 
-/** To the digit as it came: the text of a number is compared. */
+/** Numbers keep every digit as it was sent, because they are compared as text. */
 const metadataTerm = (tree: JsonTree | undefined): Term => {
   const members = isJsonObject(tree) ? Object.entries(tree) : []
   if (members.length === 0 || members.length > MOST_MEMBERS)

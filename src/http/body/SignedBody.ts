@@ -8,9 +8,9 @@ import type { JsonTree } from "../json/StrictJson.ts"
 import { type Body, checkMode, readTree } from "./Body.ts"
 
 /**
- * A signed request with a body and without an idempotency key. Takes the body's decoder and the operation; gives the operation's view
- * with `status`, and names the members of the body that were ignored. Refuses a body that is no JSON, then one of another mode, then
- * what the decoder refuses, then what the operation does.
+ * Handles a signed request with a body and without an idempotency key: decodes the body, runs the operation, and returns its
+ * view with `status`, naming the ignored members of the body. Refuses a body that is not JSON, then one of another mode, then
+ * whatever the decoder refuses, then whatever the operation refuses.
  */
 export const withSignedBody = <C, E extends ApiError, F extends ApiError>(
   decode: (tree: JsonTree) => Result.Result<Body<C>, E>,

@@ -7,9 +7,9 @@ import { header, headerStyle } from "./ManualLook.ts"
 import { EXAMPLE_ORIGIN } from "./SignedCurl.ts"
 import { type StaticText, staticText } from "./StaticText.ts"
 
-// The API's reference as a page: Scalar's, drawn from /openapi.json of the same origin. Nothing is loaded from anywhere else.
+// The API reference as a page, rendered by Scalar from /openapi.json of the same origin. Nothing is loaded from elsewhere.
 
-/** Scalar's page leaves room for sending requests from it, which takes a signature: a browser has none. */
+/** Hides Scalar's client for sending requests: they must be signed, and a browser has no signature. */
 export const docsStyle = `${headerStyle}
 :root { --scalar-custom-header-height: var(--top); }
 body { margin: 0; }
@@ -19,7 +19,7 @@ noscript p { font: 16px/1.5 system-ui, sans-serif; margin: 2rem; }
 `
 
 const settings = {
-  // Nothing of Scalar's own services.
+  // None of Scalar's own services.
   telemetry: false,
   withDefaultFonts: false,
   agent: { disabled: true },
@@ -27,7 +27,7 @@ const settings = {
   showDeveloperTools: "never",
   hideClientButton: true,
   hideTestRequestButton: true,
-  // The examples are the signed ones of the description, and no generated ones.
+  // The signed examples of the description only, no generated ones.
   hiddenClients: true,
   hideModels: true,
   documentDownloadType: "none",
@@ -68,11 +68,11 @@ contract</a>, <a href="/openapi.json">openapi.json</a>.</p></noscript>
 
 const FOLDER = join(import.meta.dirname, "vendor", "scalar")
 
-/** A vendored file, which is kept compressed. */
+/** A vendored file, stored compressed. */
 const vendored = (file: string, contentType: string): Effect.Effect<StaticText> =>
   Effect.promise(async () => staticText(gunzipSync(await readFile(join(FOLDER, `${file}.gz`))).toString(), contentType))
 
-/** The script and the style that draw `/docs`. Each is read when it is first asked for: most processes never show the page. */
+/** The script and the style of `/docs`. Each is read on first use, because most processes never serve the page. */
 export const readDocsAssets = Effect.all({
   script: Effect.cached(vendored("reference.js", "text/javascript; charset=utf-8")),
   style: Effect.cached(vendored("reference.css", "text/css; charset=utf-8"))

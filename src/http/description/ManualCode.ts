@@ -1,13 +1,13 @@
 import { escaped } from "./ManualLook.ts"
 
-// Examples as HTML: their words in colours, and answers with one member a line.
+// Examples as HTML: highlighted code, and responses with one member per line.
 
 const C_COMMENTS = String.raw`\/\/.*|\/\*[^]*?\*\/`
 const QUOTED = String.raw`"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'`
 const SCRIPT =
   "const let function return if else for while of in new throw try catch import export from async await type interface class readonly null undefined true false typeof switch case break default"
 
-/** What a comment and a text look like in a language, and its words. */
+/** The comments, strings and keywords of a language. */
 const languages: Readonly<Record<string, { readonly comment: string; readonly text: string; readonly words: string }>> = {
   python: {
     comment: "#.*",
@@ -54,7 +54,7 @@ const patterns = new Map(
   ])
 )
 
-/** The example's text as HTML; in a language that is not known it stays plain. */
+/** The example's text as HTML; in an unknown language it is not highlighted. */
 export const coloured = (language: string, text: string): string => {
   const pattern = patterns.get(language)
   if (pattern === undefined) return escaped(text)
@@ -68,10 +68,10 @@ export const coloured = (language: string, text: string): string => {
   return html + escaped(text.slice(end))
 }
 
-/** In characters: what is shorter stays on one line. */
+/** In characters: shorter values stay on one line. */
 const LINE = 76
 
-/** JSON with a member a line, and every number and text as it is written there. What is no JSON stays as it is. */
+/** JSON with one member per line, every number and string as it was written. Text that is not JSON is unchanged. */
 export const indented = (text: string): string => {
   try {
     JSON.parse(text)

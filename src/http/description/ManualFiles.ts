@@ -4,7 +4,7 @@ import { Effect, Schema } from "effect"
 
 const ROOT = resolve(import.meta.dirname, "..", "..", "..")
 
-/** What the manual consists of. A folder of `docs` keeps its path, one of `clients` is below `/docs`. */
+/** The folders of the manual. Those in `docs` keep their path; those in `clients` are served below `/docs`. */
 const folders = [
   { folder: "docs/integrating", at: "/docs/integrating" },
   { folder: "docs/contract", at: "/docs/contract" },
@@ -27,17 +27,17 @@ export interface ManualFile {
   readonly text: string
 }
 
-/** The path under which a file is served by its own name, a page as Markdown. */
+/** The path under which a file is served by its own name: a page as Markdown. */
 export const writtenPathOf = ({ file }: ManualFile): string => (file.startsWith("docs/") ? `/${file}` : `/docs/${file}`)
 
-/** All such paths: a folder's README has the folder's name, too. */
+/** All paths of a page as Markdown; a folder's README is also served under the folder's name. */
 export const writtenPathsOf = (one: ManualFile): ReadonlyArray<string> => [writtenPathOf(one), `${one.path}.md`]
 
-/** Of the contract without the tests below each rule, which are in the repository and nowhere else. */
+/** The contract as it is served, without the lists of tests, which readers without the repository cannot follow. */
 const asServed = (folder: string, text: string): string =>
   folder === "docs/contract" ? text.replaceAll(/^ +- \[`test\/.*\n/gm, "") : text
 
-/** The manual is not beside the program, usually because only `src` was copied. */
+/** The manual is missing next to the program, usually because only `src` was copied. */
 class ManualMissing extends Schema.TaggedError<ManualMissing>()("ManualMissing", {
   folder: Schema.String,
   reason: Schema.String
@@ -47,7 +47,10 @@ class ManualMissing extends Schema.TaggedError<ManualMissing>()("ManualMissing",
   }
 }
 
-/** Every file of the manual, read at the start of the server. A Markdown page has no ending in its URL, and a README that of its folder. */
+/**
+ * Reads every file of the manual, when the server starts. A Markdown page has no file extension in its URL, and a README has
+ * its folder's URL.
+ */
 export const readManual = (root: string = ROOT): Effect.Effect<ReadonlyArray<ManualFile>, ManualMissing> =>
   Effect.map(
     Effect.forEach(folders, ({ at, folder }) => readFolder(root, folder, at), { concurrency: "unbounded" }),

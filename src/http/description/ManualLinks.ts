@@ -1,10 +1,10 @@
 import { posix } from "node:path"
 import { type ManualFile, writtenPathOf } from "./ManualFiles.ts"
 
-/** Where a link of a page leads: to a URL, or to a file of the repository that is not served. */
+/** The target of a page's link: a URL, or a file of the repository that is not served. */
 export type Target = { readonly url: string } | { readonly unserved: string }
 
-/** `all` is the whole manual; `urlOf` is the form in which the page is read, which its links keep. */
+/** `all`: the whole manual. `urlOf`: the form in which the page is read, which its links keep. */
 export const targetOf = (
   href: string,
   page: ManualFile,
@@ -21,7 +21,10 @@ export const targetOf = (
 const FENCED = /(^```[^]*?^```$)/m
 const LINK = /\[([^\]]*)\]\(([^)\s]+)\)/g
 
-/** A page as Markdown whose links lead to Markdown that is served. What is not served stays text, with its place in the repository. */
+/**
+ * A page as Markdown whose links lead to served Markdown. A link to an unserved file becomes text that names its place in the
+ * repository.
+ */
 export const servedMarkdown = (page: ManualFile, all: ReadonlyArray<ManualFile>): string =>
   page.text
     .split(FENCED)

@@ -1,6 +1,6 @@
-// What the guides, the contract and the reference have in common: the header, its style, and the script that guides may do without.
+// Shared by the guides, the contract and the reference: the header, its style, and the optional script of the guides.
 
-/** Of every page below `/docs`, above whatever it shows. */
+/** At the top of every page below `/docs`. */
 export const headerStyle = `
 :root { color-scheme: light dark; --line: light-dark(#d9dde3, #363c45); --soft: light-dark(#f4f6f8, #1c2026); --back: light-dark(#fff, #12151a);
   --text: light-dark(#1b2027, #dfe4ea); --faint: light-dark(#57606c, #9aa4b0); --link: light-dark(#0a58b8, #8ab8ff); --top: 3.25rem; }
@@ -18,7 +18,7 @@ export const headerStyle = `
 @media (max-width: 26rem) { .top .name { display: none; } .top nav { margin: 0; flex: 1; justify-content: space-between; } }
 `
 
-/** Where readers go from every page. */
+/** The sections in the header of every page. */
 export const rooms = [
   { title: "Guides", at: "/docs/integrating", first: "/docs/integrating" },
   { title: "Contract", at: "/docs/contract", first: "/docs/contract" },
@@ -31,7 +31,7 @@ export const SEARCH = "/docs/search"
 /** In characters. */
 export const LONGEST_SEARCH = 100
 
-/** `here` is the room that the page is in; `words` is what was searched for. */
+/** `here`: the section that the page is in. `words`: the search words. */
 export const header = (here: Room["at"] | null, words = ""): string => `<header class="top">
 <a class="name" href="/docs/integrating">Payment gateway</a>
 <nav aria-label="Documentation">${rooms.map(({ at, first, title }) => `<a href="${first}"${at === here ? ' aria-current="true"' : ""}>${title}</a>`).join("")}</nav>
@@ -50,7 +50,7 @@ export const opening = (title: string): string => `<!doctype html>
 </head>
 <body>`
 
-/** In the order in which pages show them. A tab is for a heading's first one. */
+/** In display order. A heading's first tab decides. */
 export const LANGUAGES = ["Python", "PHP", "TypeScript", "Go", "Java"] as const
 
 const shown = LANGUAGES.map((name) => `.tabs:has(input[value="${name}"]:checked) > section:not([data-language="${name}"])`).join(
@@ -94,7 +94,7 @@ footer { border-top: 1px solid var(--line); margin-top: 3rem; padding-top: 1rem;
 @media (max-width: 50rem) { .page { display: block; padding: 0 1rem 3rem; } .pages { position: static; max-height: none; border-top: 1px solid var(--line); } .outline { columns: 10rem; } .pages a, .outline a { padding: .35rem 0; } }
 `
 
-/** Adds what a page can do without: buttons that copy, and one choice of a language on all pages. It runs once, at the end of the page. */
+/** Optional features of a page: copy buttons, and one language choice for all pages. It runs once, at the end of the page. */
 export const manualScript = `
 "use strict";
 const choices = [...document.querySelectorAll(".tabs input")];

@@ -6,8 +6,8 @@ import { targetOf } from "./ManualLinks.ts"
 import { escaped, header, LANGUAGES, manualScript, opening, rooms } from "./ManualLook.ts"
 
 /**
- * A Markdown file as a page that is whole without its script. `all` is the whole manual: what is linked from the page and is not in it
- * stays text.
+ * Renders a Markdown file as a page that works without its script. `all`: the whole manual; a link to anything else becomes
+ * text.
  */
 export const manualPage = (page: ManualFile, all: ReadonlyArray<ManualFile>): string => {
   const room = rooms.find(({ at }) => isIn(at, page))
@@ -31,7 +31,7 @@ ${html}
 `
 }
 
-/** Where a page can be entered. */
+/** A heading that links can lead to. */
 export interface Heading {
   readonly depth: number
   readonly id: string
@@ -39,7 +39,7 @@ export interface Heading {
   readonly label: string
 }
 
-/** The page's text as HTML, with the headings in it that are no languages. */
+/** The page's text as HTML, and its headings, except those that name a language. */
 const rendered = (page: ManualFile, all: ReadonlyArray<ManualFile>) => {
   const headings: Array<Heading> = []
   const marked = rendererOf(page, all, headings)
@@ -57,7 +57,7 @@ type Part = { readonly kind: "text"; readonly tokens: Array<Token> } | Tabs
 const namesIn = (heading: string) => LANGUAGES.filter((name) => new RegExp(`\\b${name}\\b`).test(heading))
 const isLanguage = (heading: string): boolean => new RegExp(`^(The \\w+ in )?(${LANGUAGES.join("|")})( and \\w+)?$`).test(heading)
 
-/** The page's tokens, where headings of the third depth that follow one another as languages are one part with a tab for each. */
+/** Splits the page's tokens into parts. Consecutive headings of depth 3 that name languages become one part with a tab for each. */
 const partsOf = (tokens: ReadonlyArray<Token>): ReadonlyArray<Part> => {
   const parts: Array<Part> = []
   for (const token of tokens) {
@@ -89,7 +89,7 @@ export const titleOf = ({ file, text }: ManualFile): string => /^# (.+)$/m.exec(
 
 const isIn = (at: string, { path }: ManualFile): boolean => path === at || path.startsWith(`${at}/`)
 
-/** The pages of a folder in the order in which its README names them, which comes first. */
+/** The pages of a folder in the order in which its README names them; the README is first. */
 const pagesOf = (at: string, all: ReadonlyArray<ManualFile>): ReadonlyArray<ManualFile> => {
   const own = all.filter((one) => one.file.endsWith(".md") && isIn(at, one))
   const readme = own.find(({ path }) => path === at)
@@ -124,11 +124,11 @@ const rendererOf = (page: ManualFile, all: ReadonlyArray<ManualFile>, headings: 
         const target = targetOf(href, page, all, ({ path }) => path)
         return "url" in target ? `<a href="${escaped(target.url)}">${label}</a>` : unserved(target.unserved, label)
       },
-      // A long code may break after its underscores, so that a table keeps room for its sentences.
+      // A long code may break after its underscores, so that table columns stay narrow.
       codespan({ text }: Tokens.Codespan) {
         return `<code>${escaped(text).replaceAll("_", "_<wbr>")}</code>`
       },
-      // The first word after the fence is the language; a second one is the name under which the reader saves the example.
+      // The first word after the fence is the language; a second one is the file name under which the reader saves the example.
       code({ lang = "", text }: Tokens.Code) {
         const [kind = "", name] = lang.split(/\s+/)
         const isAnswer = name === undefined && (kind === "json" || kind === "text")
@@ -147,7 +147,7 @@ const rendererOf = (page: ManualFile, all: ReadonlyArray<ManualFile>, headings: 
     }
   })
 
-/** As hosts of Markdown make it, so that a link works in both places. */
+/** As Markdown hosts build it, so that a link works there and here. */
 export const anchorOf = (heading: string): string =>
   heading
     .replaceAll(/\[([^\]]*)\]\([^)]*\)/g, "$1")
@@ -155,6 +155,6 @@ export const anchorOf = (heading: string): string =>
     .replaceAll(/[^\p{L}\p{N} _-]/gu, "")
     .replaceAll(" ", "-")
 
-/** The label, and where the file is in the repository unless the label says so. */
+/** The label, and the file's place in the repository unless the label contains it. */
 const unserved = (file: string, label: string): string =>
   label.includes(file) ? label : `${label} (<code>${escaped(file)}</code> in the gateway's repository)`

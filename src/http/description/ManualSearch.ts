@@ -3,15 +3,15 @@ import { escaped, header, LONGEST_SEARCH, opening, rooms } from "./ManualLook.ts
 import { anchorOf, titleOf } from "./ManualPage.ts"
 import { isTree, type Tree, treeOf } from "./OpenApiSchemas.ts"
 
-// The search over guides, contract, clients and reference: on the server, so that it needs no script.
+// Search over guides, contract, clients and reference. It runs on the server, so that it needs no script.
 
-/** What one result leads to. */
+/** The section that a search result links to. */
 export interface Passage {
-  /** With its anchor. */
+  /** Including its anchor. */
   readonly url: string
   readonly room: string
   readonly title: string
-  /** The page that it is on. */
+  /** The title of its page. */
   readonly page: string
   readonly text: string
 }
@@ -25,7 +25,7 @@ export type SearchIndex = ReadonlyArray<Indexed>
 const MOST_WORDS = 6
 const MOST_RESULTS = 30
 
-/** Made once: every section of every page, every rule of the contract, and every operation. */
+/** Built once: every section of every page, every rule of the contract, and every operation. */
 export const searchIndex = (files: ReadonlyArray<ManualFile>, description: Tree): SearchIndex =>
   [...files.filter(({ file }) => file.endsWith(".md")).flatMap(passagesOf), ...operationsOf(description)].map((passage) => ({
     ...passage,
@@ -33,7 +33,7 @@ export const searchIndex = (files: ReadonlyArray<ManualFile>, description: Tree)
     lowText: passage.text.toLowerCase()
   }))
 
-/** The passages that have every word, those first that have them in their titles. */
+/** The passages that contain every word; those with the words in their titles come first. */
 export const found = (index: SearchIndex, words: ReadonlyArray<string>): ReadonlyArray<Passage> =>
   words.length === 0
     ? []
@@ -46,7 +46,7 @@ export const found = (index: SearchIndex, words: ReadonlyArray<string>): Readonl
         .slice(0, MOST_RESULTS)
         .map(({ one }) => one)
 
-/** A form writes a blank of its field as a plus. */
+/** A form encodes a blank as a plus. */
 export const wordsOf = (asked: string): ReadonlyArray<string> =>
   asked
     .slice(0, LONGEST_SEARCH)
@@ -55,7 +55,7 @@ export const wordsOf = (asked: string): ReadonlyArray<string> =>
     .filter(Boolean)
     .slice(0, MOST_WORDS)
 
-/** The answer as a page; without words it asks for some. */
+/** The results as a page; without words it asks for some. */
 export const searchPage = (index: SearchIndex, asked: string): string => {
   const words = wordsOf(asked)
   const results = found(index, words)
@@ -130,7 +130,7 @@ const passagesOf = (file: ManualFile): ReadonlyArray<Passage> => {
 
 const plain = (markdown: string): string =>
   markdown
-    // The members of an answer are in the reference.
+    // The reference already documents the members of responses.
     .replaceAll(/^```json\n[^]*?^```$/gm, "")
     .replaceAll(/^```.*$/gm, "")
     .replaceAll(/\[([^\]]*)\]\([^)]*\)/g, "$1")
@@ -140,7 +140,7 @@ const plain = (markdown: string): string =>
     .replaceAll(/\s+/g, " ")
     .trim()
 
-/** Where Scalar's page shows an operation. */
+/** Links to where Scalar's page shows an operation. */
 const operationsOf = (description: Tree): ReadonlyArray<Passage> =>
   Object.entries(treeOf(description["paths"])).flatMap(([path, item]) =>
     Object.entries(treeOf(item)).flatMap(([method, operation]) => {
@@ -159,7 +159,7 @@ const operationsOf = (description: Tree): ReadonlyArray<Passage> =>
     })
   )
 
-/** The names of the members that a schema has, and those of the schemas that it names. */
+/** Collects the member names of a schema and of the schemas that it refers to. */
 const gather = (document: Tree, node: unknown, members: Set<string>): void => {
   if (Array.isArray(node)) return node.forEach((one) => gather(document, one, members))
   if (!isTree(node)) return

@@ -7,8 +7,8 @@ import { isTree, namedSchemas, type Tree, treeOf, withMode } from "./OpenApiSche
 import { eventsTag, webhooks } from "./OpenApiWebhooks.ts"
 
 /**
- * The API in OpenAPI 3.1 (`GET /openapi.json`), as its endpoints say it. Paths and schemas are those that the endpoints decode and respond
- * with; errors are the domain's own, with their status and class.
+ * The API in OpenAPI 3.1 (`GET /openapi.json`), generated from its endpoints. Paths and schemas are those that the endpoints
+ * decode and respond with; errors are the domain's, with their status and class.
  */
 export const describeInterface = (): Tree => {
   const { components, info, openapi, paths, servers, tags } = OpenApi.fromApi(Api, GENERATED)
@@ -40,7 +40,7 @@ export const describeInterface = (): Tree => {
 
 let described: Tree | undefined
 
-/** The same for every gateway of a process. */
+/** Shared by all gateways of a process. */
 export const interfaceDescription = (): Tree => (described ??= describeInterface())
 
 const GENERATED = { includeAnnotationKey: (key: string) => key === PARAMETER }

@@ -3,7 +3,7 @@ import { type Code, classOfCode, errorExamples, responseSchemaName, wireCode } f
 import { type HttpRoute, isCallbackPath, isSignedPath } from "../edge/HttpRoutes.ts"
 import type { Tree } from "./OpenApiSchemas.ts"
 
-/** The error codes of an operation: its own, and those of the edge for every operation of its kind. */
+/** The error codes of an operation: its own, and those that the edge adds to every operation of its kind. */
 export const errorCodesOf = ({ method, operation, template }: HttpRoute): ReadonlyArray<Code> => {
   const isCallback = isCallbackPath(template)
   const isSigned = isSignedPath(template, template)
@@ -13,9 +13,9 @@ export const errorCodesOf = ({ method, operation, template }: HttpRoute): Readon
     ...(isSigned || isCallback ? (["rate_limited"] as const) : []),
     "cross_origin_denied",
     "method_not_allowed",
-    // An admin key changes nothing.
+    // For a key whose role may not change anything.
     ...(isSigned && method !== "GET" ? (["capability_not_allowed"] as const) : []),
-    // A parameter of the query that no operation names.
+    // A query parameter that the operation does not name.
     ...(isSigned && !isSent ? (["validation_failed"] as const) : []),
     ...(isSent ? payloadErrors : []),
     ...(isSent && operation?.withoutBody !== true ? bodyErrors : []),
@@ -59,7 +59,7 @@ const responseOf = (codes: ReadonlyArray<Code>): Tree => ({
   }
 })
 
-/** Errors whose response says when to ask again. */
+/** Errors whose response has a `Retry-After` header. */
 const hasRetryAfter = (code: Code): boolean => ["rate_limited", "request_in_progress", "provider_error"].includes(code)
 const requestId = { description: "Names this request in the gateway's logs", schema: { type: "string" } }
 const retryAfter = { description: "When to try again, in seconds from now", schema: { type: "integer" } }
@@ -70,7 +70,7 @@ const anyOther = {
   content: { "application/json": { schema: { $ref: "#/components/schemas/ErrorResponse" } } }
 }
 
-/** The responses of one status differ only inside their `error`, by its `code`. */
+/** Responses with one status differ only inside `error`, by its `code`. */
 const schemaOf = (codes: ReadonlyArray<Code>): Tree => {
   const refs = codes.map((code) => ({ $ref: `#/components/schemas/${responseSchemaName(code)}` }))
   const [only] = refs

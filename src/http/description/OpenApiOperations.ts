@@ -8,13 +8,13 @@ import { endpointCallbacks } from "./OpenApiWebhooks.ts"
 import { EXAMPLE_ORIGIN } from "./SignedCurl.ts"
 import { type Sample, signedSamples } from "./SignedSamples.ts"
 
-/** The body of a request, and the body of its response. Of a list only the first row. */
+/** A request body and its response body. Of a list only the first row. */
 export interface Example {
   readonly request?: unknown
   readonly answer: unknown
 }
 
-/** By the route's name. `test/scenarios/requests/Examples.test.ts` sends every request again and compares the response with the file. */
+/** By route name. `test/scenarios/requests/Examples.test.ts` sends every request and compares the response with this file. */
 export const examples: Readonly<Record<string, Example>> = executed
 
 const signing = {
@@ -35,7 +35,7 @@ export const securitySchemes: Tree = Object.fromEntries(
   ])
 )
 
-/** The generated operation of a route with what its schemas do not say: its security, headers, errors and examples. */
+/** Completes the generated operation of a route with what its schemas cannot express: security, headers, errors and examples. */
 export const operationOf = (name: string, generated: Tree): Tree => {
   const route = routes.get(name)
   const own = route?.operation
@@ -67,7 +67,7 @@ export const operationOf = (name: string, generated: Tree): Tree => {
   }
 }
 
-/** How to send it. */
+/** Code samples for sending the request. */
 const samplesOf = (
   { method, template }: HttpRoute,
   own: Operation["Service"],
@@ -81,7 +81,7 @@ const samplesOf = (
     path: template,
     body,
     hasKey: own.idempotencyKey !== undefined,
-    // The one that is required repeats the tenant's name.
+    // A required header of ours repeats the tenant's name.
     headers: Object.fromEntries(headers.map(({ name }) => [name, "$APP_ID"]))
   })
 }
@@ -135,7 +135,7 @@ const withCsv = (response: Tree): Tree => ({
   content: { ...treeOf(response["content"]), "text/csv": { schema: { type: "string" } } }
 })
 
-/** An operation that always fails, so far. */
+/** An operation that always refuses. */
 const never = { description: "Not answered yet: every request is refused" }
 
 const withExample = (holder: Tree, example: unknown): Tree => {

@@ -8,16 +8,16 @@ export const isTree = (node: unknown): node is Tree => typeof node === "object" 
 export const treeOf = (node: unknown): Tree => (isTree(node) ? node : {})
 
 /**
- * A generated schema as it is on the wire: every number is an integer, and amounts are JSON integers although they are bigint inside.
- * What the generator says in several schemas is said in one, so that tools show it and generated clients have plain types. Objects stay
- * open: members may be added to a response, and members that a request's schema does not name are ignored.
+ * A generated schema in its wire form: every number is an integer, and amounts are JSON integers although they are bigint
+ * inside. Nested schemas for one value are merged into one, so that tools show it and generated clients get plain types.
+ * Objects stay open: responses may get new members, and members that a request's schema does not name are ignored.
  */
 export const wireSchema = (node: unknown): unknown =>
   mapped(node, (tree) => withAmounts(withMembers(withOneSchema(withIntegers(withoutEnd(tree))))))
 
 /**
- * Named schemas on the wire. The generator numbers a name that two equal schemas have; here they are one again, and a union of named
- * schemas says by which member they differ.
+ * The named schemas in wire form. The generator numbers the names of equal schemas; here they are merged again, and a union of
+ * named schemas gets its discriminator.
  */
 export const namedSchemas = (document: Tree): { readonly schemas: Tree; readonly named: (node: unknown) => unknown } => {
   const generated = treeOf(wireSchema(document))
@@ -40,7 +40,7 @@ export const namedSchemas = (document: Tree): { readonly schemas: Tree; readonly
   return { schemas: treeOf(mapped(schemas, (tree) => withDiscriminator(tree, schemas))), named }
 }
 
-/** The schema of a request's body: every body may repeat its key's mode. */
+/** The schema of a request body: every body may repeat its key's mode. */
 export const withMode = (schema: Tree): Tree => ({
   ...schema,
   properties: {
@@ -57,7 +57,7 @@ export const withMode = (schema: Tree): Tree => ({
   }
 })
 
-/** Whether no value follows a schema: such a response is never given. */
+/** True when no value matches the schema: such a response is never sent. */
 export const isNever = (schema: unknown): boolean =>
   isTree(schema) && isTree(schema["not"]) && Object.keys(schema["not"]).length === 0
 
@@ -73,13 +73,13 @@ const nameOf = (ref: string): string => ref.slice(SCHEMAS.length)
 const LARGEST = Number.MAX_SAFE_INTEGER
 const amount = { type: "integer", format: "int64", minimum: 0, maximum: LARGEST }
 
-/** The generated schema of a number allows the texts `Infinity` and `NaN`, which are never sent. */
+/** The generator's schema of a number also allows the texts `Infinity` and `NaN`, which are never sent. */
 const withIntegers = (tree: Tree): Tree => {
   const choices = tree["anyOf"]
   const { anyOf: _, ...rest } = tree
   if (Array.isArray(choices) && choices.some((choice) => isTree(choice) && isNotFinite(choice["enum"])))
     return { ...rest, type: "integer" }
-  // What every exact integer keeps says nothing.
+  // Bounds that every exact integer satisfies say nothing.
   const { maximum, minimum, ...others } = tree
   const bounds =
     minimum === -LARGEST && maximum === LARGEST
@@ -90,7 +90,10 @@ const withIntegers = (tree: Tree): Tree => {
 
 const isNotFinite = (values: unknown): boolean => Array.isArray(values) && values.includes("Infinity")
 
-/** Checks and descriptions stand in `allOf`; what does not contradict the schema around it is put there. */
+/**
+ * The generator puts checks and descriptions into `allOf`; those that do not contradict the surrounding schema are merged into
+ * it.
+ */
 const withOneSchema = (tree: Tree): Tree => {
   const { allOf, ...own } = tree
   if (!Array.isArray(allOf)) return tree
@@ -122,7 +125,7 @@ const withAmounts = (tree: Tree): Tree => {
 }
 
 const withoutEnd = (tree: Tree): Tree => {
-  // The generated schema of an object without members.
+  // The generator's schema of an object without members.
   const { not, ...members } = tree
   if (isTree(not) && not["type"] === "null") return { ...members, type: "object" }
   if (typeof tree["additionalProperties"] !== "boolean") return tree
@@ -130,7 +133,7 @@ const withoutEnd = (tree: Tree): Tree => {
   return rest
 }
 
-/** Of an object that names no member some generators make a type that can have none. */
+/** For an object without named members some generators make a type that can have none. */
 const withMembers = (tree: Tree): Tree =>
   tree["type"] !== "object" || "properties" in tree || "additionalProperties" in tree
     ? tree
@@ -138,7 +141,7 @@ const withMembers = (tree: Tree): Tree =>
 
 const KINDS = ["kind", "type", "code"]
 
-/** A union of named objects that one member tells apart. */
+/** A union of named objects that one member distinguishes. */
 const withDiscriminator = (tree: Tree, schemas: Tree): Tree => {
   const { anyOf, ...rest } = tree
   const refs = Array.isArray(anyOf) ? anyOf.map((one) => treeOf(one)["$ref"]) : []

@@ -34,24 +34,24 @@ const delivery = (operationId: string, summary: string, schemaName: string): Tre
   }
 })
 
-/** The events stand in the description as a group of their own. */
+/** Shows the events as a separate group of the description. */
 export const eventsTag: Tree = {
   name: "events",
   description: "What the gateway sends to your endpoint, signed as Standard Webhooks 1.0.",
   "x-displayName": "Events"
 }
 
-/** What the gateway sends to a tenant's endpoint, by the type of the event. */
+/** The webhooks that the gateway sends to a tenant's endpoint, by event type. */
 export const webhooks: Tree = Object.fromEntries(
   EventType.literals.map((type) => [type, delivery(`events.${type}`, eventSummary(type), eventSchemaName(type))])
 )
 
-/** The same as it follows from setting an endpoint: any event goes to its URL. */
+/** The same as a callback of setting an endpoint: any event goes to its URL. */
 const callbackOf = (operationId: string): Tree => ({
   event: { "{$request.body#/url}": delivery(operationId, "Any event that the endpoint subscribes to", "Event") }
 })
 
-/** By the operation that sets an endpoint. */
+/** The callbacks of the operations that set an endpoint. */
 export const endpointCallbacks: Readonly<Record<string, Tree>> = {
   "PUT /v1/webhooks/endpoint": callbackOf("events.any"),
   "PUT /v1/webhooks/endpoints/{name}": callbackOf("events.anyToNamed")

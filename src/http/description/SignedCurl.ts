@@ -1,4 +1,4 @@
-/** Stands for the gateway's own address in the description's examples. */
+/** Placeholder for the gateway's address in the description's examples. */
 export const EXAMPLE_ORIGIN = "https://gateway.example"
 
 /** One request to show as a shell script. */
@@ -6,16 +6,16 @@ export interface CurlRequest {
   readonly method: string
   /** A route template, such as `/v1/payouts/{reference}`. */
   readonly path: string
-  /** Undefined for none. */
+  /** Undefined when there is none. */
   readonly body: unknown
   readonly hasKey: boolean
-  /** Headers of its own, with their values as the shell reads them. */
+  /** Additional headers, with their values in shell syntax. */
   readonly headers: Readonly<Record<string, string>>
 }
 
 /**
- * A script that signs one request and sends it, with nothing but a POSIX shell, openssl and curl. The parts of the key come from the
- * environment, and so do the parameters of the path.
+ * A shell script that signs and sends one request, with only a POSIX shell, openssl and curl. It reads the parts of the key and
+ * the path parameters from the environment.
  */
 export const signedCurl = ({ body, hasKey, headers, method, path }: CurlRequest): string => {
   const given = path.replace(/\{(\w+)\}/g, (_, name: string) => `\${${name.toUpperCase()}:?}`)

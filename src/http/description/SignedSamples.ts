@@ -8,8 +8,8 @@ export interface Sample {
 }
 
 /**
- * A signed request in a shell and in each language of `clients/signing`, whose file lies beside it, and with the TypeScript client where
- * that has a method for the operation.
+ * A signed request for a shell and for each language of `clients/signing`, whose file must be in the same folder, and for the
+ * TypeScript client if it has a method for the operation.
  */
 export const signedSamples = (request: CurlRequest): ReadonlyArray<Sample> => {
   const client = withClient(request)
@@ -26,10 +26,10 @@ export const signedSamples = (request: CurlRequest): ReadonlyArray<Sample> => {
 
 const bodyOf = ({ body }: CurlRequest): string => JSON.stringify(body, null, 2)
 
-/** Where the signing file of a language is served. */
+/** Where a language's signing file is served. */
 const beside = (comment: string, file: string): string => `${comment} Beside it: ${EXAMPLE_ORIGIN}/docs/clients/signing/${file}`
 
-/** The address as an expression: its fixed parts as texts, its parameters from the environment. */
+/** The address as an expression: fixed parts as string literals, parameters from the environment. */
 const address = (path: string, plus: string, read: (name: string) => string): string =>
   `${EXAMPLE_ORIGIN}${path}`
     .split(/\{(\w+)\}/)
@@ -174,7 +174,7 @@ const java = (request: CurlRequest): string => {
   ].join("\n")
 }
 
-/** The client's method for an operation. A missing row is an operation that is read by paging, or that the client has none for. */
+/** The client's method for an operation. A missing row is an operation that is read by paging or that the client lacks. */
 const methods: Readonly<Record<string, string>> = {
   "POST /v1/payouts": "payouts.create(BODY, KEY)",
   "POST /v1/payouts/quote": "payouts.quote(BODY)",
@@ -191,7 +191,7 @@ const methods: Readonly<Record<string, string>> = {
 const withClient = (request: CurlRequest): string | undefined => {
   const method = methods[`${request.method} ${request.path}`]
   if (method === undefined) return undefined
-  // Amounts are bigint in the client.
+  // The client uses bigint for amounts.
   const body = request.body === undefined ? "" : bodyOf(request).replaceAll(/("\w+_minor": )(\d+)/g, "$1$2n")
   const call = method
     .replace("BODY", () => body)

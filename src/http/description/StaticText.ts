@@ -3,13 +3,13 @@ import { gzipSync } from "node:zlib"
 import { HttpServerResponse } from "effect/http"
 import { valuesOf } from "../edge/RequestHeaders.ts"
 
-/** For the response's headers: no page of another origin may embed it. */
+/** A response header: no page of another origin may embed it. */
 export const sameOrigin = { "cross-origin-resource-policy": "same-origin" }
 
 /** An inline style or script as a content security policy allows it. */
 export const sourceHash = (text: string): string => `'sha256-${createHash("sha256").update(text).digest("base64")}'`
 
-/** A text, or an archive of texts, that stays the same while the process lives. It is hashed and compressed once. */
+/** A text, or an archive of texts, that does not change while the process runs. It is hashed and compressed once. */
 export interface StaticText {
   readonly contentType: string
   readonly plain: Uint8Array
@@ -23,8 +23,8 @@ export const staticText = (text: string | Uint8Array, contentType: string): Stat
 }
 
 /**
- * The text as a response: compressed where the request accepts gzip, and empty (304) where the client has it already. A client may keep
- * a copy, and asks each time whether it is still good.
+ * The text as a response: compressed when the request accepts gzip, and empty (304) when the client already has it. A client
+ * may keep a copy, but must revalidate it each time.
  */
 export const staticResponse = (
   { contentType, gzip, hash, plain }: StaticText,
@@ -32,7 +32,7 @@ export const staticResponse = (
   own: Readonly<Record<string, string>>
 ): HttpServerResponse.HttpServerResponse => {
   const isZipped = acceptsGzip(valuesOf(rawHeaders, "accept-encoding"))
-  // Other bytes, and so another tag.
+  // Compressed bytes differ, so they have another tag.
   const tags = { plain: `"${hash}"`, gzip: `"${hash}-gzip"` }
   const headers = { ...own, etag: isZipped ? tags.gzip : tags.plain, "cache-control": "no-cache", vary: "accept-encoding" }
   if (hasOne(valuesOf(rawHeaders, "if-none-match"), Object.values(tags)))
@@ -43,7 +43,7 @@ export const staticResponse = (
   })
 }
 
-/** `gzip` is named with a weight above zero, or `*` is where `gzip` is not named. */
+/** True when `gzip` is named with a weight above zero, or `*` is and `gzip` is not. */
 const acceptsGzip = (values: ReadonlyArray<string>): boolean => {
   const codings = items(values).map((item) => {
     const [name = "", ...parameters] = item.toLowerCase().split(";")

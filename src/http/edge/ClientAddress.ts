@@ -1,8 +1,9 @@
 import { BlockList, isIP, isIPv6 } from "node:net"
 
 /**
- * The address that a request came from: the peer's or, where the peer is one of `trustedProxies` (addresses or networks), the last address
- * in `X-Forwarded-For` that is not one of them. A client's own entries stand before that one and are not read.
+ * The address that a request came from: the peer's or, when the peer is one of `trustedProxies` (addresses or networks), the
+ * last address in `X-Forwarded-For` that is not one of them. Entries that the client itself sent stand before that one and are
+ * ignored.
  */
 export const clientAddress = (trustedProxies: ReadonlyArray<string>) => {
   const isTrusted = trustedBy(trustedProxies)
@@ -29,7 +30,7 @@ export const trustedBy = (trustedProxies: ReadonlyArray<string>): ((address: str
   return (address) => isIP(plain(address)) !== 0 && trusted.check(plain(address), family(plain(address)))
 }
 
-/** The identity of a client: an IPv4 address, or the /64 of an IPv6 address, which is the first four of its eight groups. */
+/** Identifies a client: an IPv4 address, or the /64 of an IPv6 address, its first four groups. */
 export const clientOf = (address: string): string => {
   const own = plain(address)
   if (!isIPv6(own)) return own
@@ -44,5 +45,5 @@ const GROUPS = 8
 
 const family = (address: string) => (isIP(address) === 6 ? "ipv6" : "ipv4")
 
-/** A socket that takes both families shows an IPv4 address inside an IPv6 one. */
+/** A dual-stack socket shows an IPv4 address as an IPv4-mapped IPv6 address. */
 const plain = (address: string): string => address.replace(/^::ffff:(?=\d+\.)/i, "")

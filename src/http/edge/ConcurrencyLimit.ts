@@ -3,7 +3,7 @@ import { RateLimited } from "../../domain/errors/Retriable.ts"
 
 export type SlotKind = "money" | "reads" | "callbacks" | "unsigned"
 
-/** How many requests of a kind one process works on at once. Providers' callbacks, and unsigned requests, have as many slots as reads. */
+/** How many requests of a kind a process handles at once. Callbacks and unsigned requests have as many slots as reads. */
 export interface RequestSlots {
   readonly money: number
   readonly reads: number
@@ -11,29 +11,33 @@ export interface RequestSlots {
 
 /** This share of the slots is reserved for holders that have few. */
 const RESERVED_SHARE = 0.25
-/** A holder with less than this share of the slots has few; one slot is always few. */
+/** A holder with a smaller share of the slots than this has few; one slot is always few. */
 const FEW_SHARE = 1 / 64
-/** A slot is free again within a moment, unless everything is slow. */
+/** A slot becomes free within a moment, unless everything is slow. */
 const RETRY_AFTER_SECONDS = 1
 
-/** Gives the slot back. Called once. */
+/** Releases the slot. Call it once. */
 export type Release = () => void
 
 /**
- * Limits the requests that one process works on at once. A request without a slot is shed before anything is claimed for it. There is
- * no queue: a request that waits holds memory, and its client has gone when its turn comes. Money never takes a slot from reads.
+ * Limits the requests that a process handles at once. A request without a slot is shed before anything is claimed for it. There
+ * is no queue: a waiting request holds memory, and its client has often timed out by its turn. Money never takes a slot from
+ * reads.
  *
- * A holder takes a slot while it has fewer than are free outside the reserve. Alone it gets three of eight, two get a quarter each, and
- * so on: the more holders want slots, the fewer each gets. The reserve is for holders that have few, so that any number of busy
- * tenants leaves room for the others. Accounts at providers share the slots for callbacks in the same way, and client addresses those for
- * unsigned requests.
+ * A holder gets a slot while it has fewer than are free outside the reserve. A single holder gets three eighths of the slots,
+ * two get a quarter each, and so on. The reserve is for holders that have few, so that busy tenants, however many, leave room
+ * for the others. Provider accounts share the callback slots in the same way, and client addresses the slots for unsigned
+ * requests.
  */
 export const makeConcurrencyLimit = ({ money, reads }: RequestSlots) => {
   const slots = { money, reads, callbacks: reads, unsigned: reads }
   const taken = { money: 0, reads: 0, callbacks: 0, unsigned: 0 }
   const held = new Map<string, number>()
 
-  /** Takes a slot. `holder` is the tenant, the path of a callback, which is an account's own, or the address of a client that signs nothing. */
+  /**
+   * Takes a slot. `holder`: the tenant, the callback path (one per provider account), or the address of a client that sends
+   * unsigned requests.
+   */
   return (kind: SlotKind, holder: string): Effect.Effect<Release, RateLimited> =>
     Effect.suspend(() => {
       const name = `${kind}:${holder}`

@@ -3,17 +3,18 @@ import type { Socket } from "node:net"
 import type { Duplex } from "node:stream"
 import type { Timer } from "../../runtime/Timer.ts"
 
-/** A client has this long to take the last response of its connection and to close it, too. */
+/** How long a client may take to read the last response of its connection and close it. */
 const CLOSE_MS = 2_000
-/** The bytes that the client sends meanwhile are read and thrown away; after this number, reading stops. */
+/** In that time the client's further bytes are read and discarded; beyond this number, reading stops. */
 const DISCARDED_BYTES = 256 * 1024
 
 /**
- * How the server ends a connection: with every response that it owes, up to the one that says `connection: close`. `owedOn` gives those
- * that a connection still waits for.
+ * Closes connections without losing responses: every response that the server owes is sent, up to the one with `connection:
+ * close`. `owedOn` returns the responses that a connection still waits for.
  *
- * Node destroys a connection after its last response. If bytes wait to be read then, the kernel resets the connection and drops what it
- * has not sent yet: the client loses a response that it was given. So the server stops writing first, and reads until the client closes.
+ * Node destroys a connection after its last response. If unread bytes are waiting at that moment, the kernel resets the
+ * connection and drops what it has not sent yet, so that the client loses its response. The server therefore stops writing
+ * first, and reads until the client closes.
  */
 export const makeConnectionEnd = (timer: Timer, owedOn: (socket: Duplex) => ReadonlySet<ServerResponse>) => {
   const refused = new WeakSet<Duplex>()
@@ -28,20 +29,20 @@ export const makeConnectionEnd = (timer: Timer, owedOn: (socket: Duplex) => Read
   }
 
   return {
-    /** Arranges, for a new connection, that its end does not take away a response that was sent. */
+    /** Makes sure, for a new connection, that closing it does not lose a response that was sent. */
     endsGently: (socket: Socket): void => {
       socket.destroySoon = () => end(socket)
       socket.once("finish", () => discard(socket))
-      // After CONNECT Node no longer listens, and a reset would end the process.
+      // After CONNECT Node removes its error listener, and a reset would crash the process.
       socket.on("error", () => {})
     },
 
-    /** Whether no further request of the connection is worked on. It would have no response. */
+    /** Whether further requests on the connection are ignored, because they could not get a response. */
     isEnding: (socket: Duplex): boolean => !socket.writable || refused.has(socket) || owedOn(socket).values().some(isLast),
 
-    /** Ends a connection whose bytes cannot be parsed any further with `last`, after the responses to the requests before them. */
+    /** Ends a connection whose bytes cannot be parsed any further: sends `last` after the responses to the earlier requests. */
     refuse: (socket: Duplex, last: () => string): void => {
-      // Node tells of it again with each read.
+      // Node reports the parse error again with each read.
       if (!socket.writable || refused.has(socket)) return
       refused.add(socket)
       socket.pause()
@@ -63,12 +64,13 @@ const isLast = (response: ServerResponse): boolean => !response.shouldKeepAlive 
 const discard = (socket: Socket): void => {
   if (socket.readableEnded) return
   let bytes = 0
-  // Takes the bytes from Node's parser, which would look for requests in them.
+  // Takes the bytes away from Node's parser, which would parse them as requests.
   socket.removeAllListeners("data").on("data", ({ length }: Buffer) => {
     bytes += length
     if (bytes > DISCARDED_BYTES) socket.pause()
   })
-  // The parser may have paused the socket in the middle of a read. An empty chunk ends that read, or no other would begin.
+  // The parser may have paused the socket in the middle of a read. An empty chunk ends that read; without it no other would
+  // begin.
   socket.push("")
   socket.resume()
 }

@@ -1,27 +1,27 @@
 import { clientOf, trustedBy } from "./ClientAddress.ts"
 
-/** How many connections one process holds at once. */
+/** How many connections a process holds at once. */
 export interface ConnectionSlots {
   readonly inAll: number
-  /** Of one client address; a trusted proxy's connections are those of many clients and count in all only. */
+  /** Per client address. The connections of a trusted proxy belong to many clients and count only in `inAll`. */
   readonly anAddress: number
 }
 
 export type NoSlot = "in_all" | "an_address"
 
-/** Gives the connection's slot back. Called once. */
+/** Releases the slot. Call it once. */
 export type Release = () => void
 
 /**
- * Limits the connections that are open at once, in all and for each client address. A connection without a slot is closed before a
- * byte of it is read, so that a client that holds connections open and asks nothing costs no more sockets than there are slots.
+ * Limits open connections, in total and per client address. A connection without a slot is closed before any byte of it is
+ * read, so that idle connections never use more sockets than there are slots.
  */
 export const makeConnections = ({ anAddress, inAll }: ConnectionSlots, trustedProxies: ReadonlyArray<string>) => {
   const isTrusted = trustedBy(trustedProxies)
   const ofClient = new Map<string, number>()
   let taken = 0
 
-  /** Gives the reason where there is no slot for a connection from this address, and how to release its slot where there is one. */
+  /** Takes a slot for a connection from this address. Returns how to release it, or why there is none. */
   return (address: string): NoSlot | Release => {
     const client = isTrusted(address) ? null : clientOf(address)
     const own = client === null ? 0 : (ofClient.get(client) ?? 0)

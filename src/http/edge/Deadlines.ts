@@ -6,28 +6,33 @@ import { type Alarm, type Timer, withAlarms } from "../../runtime/Timer.ts"
 import { CommitsWaiting, nobodyLooks } from "../../services/ports/CommitsWaiting.ts"
 
 /**
- * How long a request waits for what, and its answer when that takes longer. Each time begins with its wait.
+ * How long each step of a request may take, and the response when it takes longer. Each time is counted from the start of its
+ * step.
  *
- * | For | At most | Then |
+ * | Step | At most | Then |
  * | --- | --- | --- |
- * | its body | `BODY_MS` | 400, and the connection is closed |
- * | the check of its signature, and the nonce that is spent with it | `ARRIVAL_MS` | shed: 429, or 500 while commits wait for a standby |
- * | the claim of its key, and the nonce that is spent with it | `ARRIVAL_MS` | the same; a key that is claimed later is released, and nothing is run |
+ * | reading the body | `BODY_MS` | 400, and the connection is closed |
+ * | checking the signature, and spending the nonce with it | `ARRIVAL_MS` | shed: 429, or 500 while commits wait for a standby |
+ * | claiming the key, and spending the nonce with it | `ARRIVAL_MS` | the same; a key that is claimed later is released, and nothing is run |
  * | the nonce of a request that was refused before its claim | `ARRIVAL_MS` | the same, in place of the refusal |
- * | a money step | `requestDeadlineMs` | 500, ambiguous; the step goes on |
+ * | a money step | `requestDeadlineMs` | 500, ambiguous; the step continues |
  * | another write | `LONGEST_WRITE_MS` | the same |
  * | a money step or another write, once commits wait for a standby | about `ALARM_EVERY_MS` | the same |
  *
- * A tenant's read has the bounds of the database and of the provider; it ends where its client goes away, and `DRAIN` after the server
- * began to stop. A provider has `PROVIDER_TIMEOUT_MS`, after which the step has its own answer (503).
+ * A tenant's read is bounded by the timeouts of the database and of the provider. It ends when its client disconnects, and
+ * `DRAIN` after the server began to stop. A provider call has `PROVIDER_TIMEOUT_MS`, after which the step has its own response
+ * (503).
  */
 export const BODY_MS = 30_000
 export const ARRIVAL_MS = 5_000
-/** `ARRIVAL_MS` while commits wait for a standby: the key of a signature may be read through a connection that hangs in one of them. */
+/**
+ * Replaces `ARRIVAL_MS` while commits wait for a standby, because the key of a signature may be read through a connection that
+ * hangs in such a commit.
+ */
 export const ARRIVAL_WHILE_COMMITS_WAIT_MS = 1_000
-/** Longer than a provider and the database may take together. */
+/** Longer than a provider and the database together may take. */
 const LONGEST_WRITE_MS = 60_000
-/** Together with the time in which the wait is seen, and with what the answer itself may take, five seconds at most. */
+/** With the time to detect the waiting commits and to make the response, an ambiguous response takes five seconds at most. */
 const ALARM_EVERY_MS = 1_000
 
 type Response = HttpServerResponse.HttpServerResponse
@@ -45,8 +50,8 @@ export const shed = (requestId: string): Effect.Effect<never, RateLimited | Inte
   )
 
 /**
- * The alarm of work that may commit: while commits wait for a standby the time and the outcome of its own are unknown. None where commits
- * are not watched.
+ * The alarm for work that may commit: while commits wait for a standby, neither its duration nor its outcome is known. Empty
+ * when commits are not watched.
  */
 export const commitsWaitAlarm: Effect.Effect<<A>(answer: Effect.Effect<A>) => ReadonlyArray<Alarm<A>>> = Effect.map(
   CommitsWaiting,
@@ -62,7 +67,10 @@ export const commitsWaitAlarm: Effect.Effect<<A>(answer: Effect.Effect<A>) => Re
         ]
 )
 
-/** The response of a write that is no money step, or an ambiguous one. The write goes on then, and a later failure of it is in the log only. */
+/**
+ * The response of a write that is not a money step, or an ambiguous response when it takes too long. The write then continues,
+ * and a later failure appears only in the log.
+ */
 export const makeWriteInTime = Effect.fnUntraced(function* (timer: Timer, scope: Scope.Scope) {
   const runDetached = withAlarms(timer, scope)
   const commitsWait = yield* commitsWaitAlarm

@@ -33,23 +33,23 @@ type Response = HttpServerResponse.HttpServerResponse
 /**
  * Everything between the socket and an endpoint.
  *
- * Takes every request that the HTTP parser let through. Gives exactly one response, whatever happens: that of the endpoint, or the
- * envelope of an error. Each request has one span and one line in the log; a flood of unsigned ones is counted instead. Refuses in the
+ * Handles every request that the HTTP parser accepts. Gives exactly one response, whatever happens: the endpoint's, or an error
+ * envelope. Each request has one span and one log line; a flood of unsigned requests is counted instead. Refuses, in the
  * contract's order:
  *
- * 1. an unsigned request that finds no free place (429), and a callback to an address that does not exist (403, 404, 405)
+ * 1. an unsigned request without a free slot (429), and a callback to an address that does not exist (403, 404, 405)
  * 2. a body that is too large or does not arrive (413, 400)
- * 3. a signature that does not hold (401), or that cannot be checked in time (429, or 500 while commits wait for a standby); then every
- *    signed request while commits wait (500), its nonce unspent
- * 4. a content type that is not JSON (the body itself is decoded by the endpoint), and a browser on another origin (415, 403)
- * 5. a caller that asks too often, or finds no free place (429)
- * 6. a path that does not exist, or that has another method (404, 405)
+ * 3. a signature that is invalid (401) or that cannot be checked in time (429, or 500 while commits wait for a standby); then
+ *   every signed request while commits wait (500), its nonce unspent
+ * 4. a content type other than JSON (the body itself is decoded by the endpoint), and a browser on another origin (415, 403)
+ * 5. a caller that exceeds its rate, or for which no slot is free (429)
+ * 6. a path that does not exist, or not with this method (404, 405)
  *
- * The server runs a request uninterruptibly but for two places: the check of its signature or nonce, which is interrupted when it takes too
- * long; and a read that commits nothing, which ends where its client goes away, or ten seconds after the server began to stop (`Server`). A
- * write goes on whatever happens, and the server waits for it before it has stopped. A write that takes too long, or is under way when commits
- * begin to wait for a standby, is answered as ambiguous meanwhile (500). `Deadlines` has the times; `Idempotent` has a table of the same for
- * what moves money.
+ * The server runs a request uninterruptibly, with two exceptions. The check of its signature or nonce is interrupted when it
+ * times out. A read that commits nothing is interrupted when its client disconnects, or ten seconds after the server began to
+ * stop (`Server`). A write always continues, and the server waits for it before it stops. A write that takes too long, or that
+ * is running when commits begin to wait for a standby, gets an ambiguous response (500) in the meantime. `Deadlines` has the
+ * times; `Idempotent` has the same table for requests that move money.
  */
 export const makeEdge = Effect.fnUntraced(function* (settings: RateSettings) {
   const authentication = yield* Authentication
@@ -77,7 +77,7 @@ export const makeEdge = Effect.fnUntraced(function* (settings: RateSettings) {
         Effect.tap((outcome) => logRequest(startedAt, head, route, outcome)),
         Effect.provideService(RouteTrail, trail),
         Effect.provideService(CallTrail, isRead(method) ? null : []),
-        // Its name and its attributes are those of the semantic conventions.
+        // Name and attributes follow the semantic conventions.
         inSpan(match._tag === "Found" ? `${method} ${route}` : method, {
           root: true,
           kind: "server",
@@ -94,15 +94,15 @@ export const makeEdge = Effect.fnUntraced(function* (settings: RateSettings) {
       return withStandardHeaders(response, requestId)
     })
 
-  /** Runs the checks and the endpoint, and makes a response of every error, defect and interruption. */
+  /** Runs the checks and the endpoint, and turns every error, defect and interruption into a response. */
   const respondAlways = (incoming: Incoming) =>
     respond(incoming).pipe(
       Effect.catch((error) => Effect.succeed({ appId: "", response: errorResponse(error), isRefused: true })),
       Effect.catchCause((cause) =>
         Effect.map(failureResponse(cause, incoming.head.requestId), (response) => ({ appId: "", response }))
       ),
-      // A request keeps its place until its client has read the response, because the response holds memory, too; where its client is gone,
-      // until the response is made. Work that goes on after its response has no place any more.
+      // A request keeps its slot until its client has read the response, because the response takes memory too; when the client
+      // has disconnected, until the response is made. Work that continues after its response holds no slot.
       Effect.ensuring(
         Effect.sync(() => {
           if (incoming.held.release !== null) afterResponse(incoming.request, incoming.held.release)
@@ -110,7 +110,10 @@ export const makeEdge = Effect.fnUntraced(function* (settings: RateSettings) {
       )
     )
 
-  /** The checks in their order, then the endpoint. A request that is refused before its signature held belongs to no tenant. */
+  /**
+   * Runs the checks in order, then the endpoint. A request that is refused before its signature was verified belongs to no
+   * tenant.
+   */
   const respond = Effect.fnUntraced(function* (incoming: Incoming) {
     const { head, request } = incoming
     const { match, method, path, rawHeaders, rawTarget, requestId } = head
@@ -126,7 +129,7 @@ export const makeEdge = Effect.fnUntraced(function* (settings: RateSettings) {
     if (body === null) return { appId: "", response: lateBody }
     const admitted = { requestId, rawHeaders, body, caller: null, nonce: null, claimWithinMs: ARRIVAL_MS }
     if (callback !== undefined) {
-      // It may have any content type: it is verified over its bytes.
+      // A callback may have any content type: its signature covers the bytes.
       const place = holdPlace(incoming, "callbacks", `${callback.provider}/${callback.routeKey}`)
       return { appId: "", response: yield* dispatch(incoming, admitted, place), provider: callback.provider }
     }
@@ -138,13 +141,14 @@ export const makeEdge = Effect.fnUntraced(function* (settings: RateSettings) {
     const rate = rateOf({ ...head, caller, peer, body })
     const admission = Effect.andThen(Effect.andThen(acceptable(head), rate.take), holdPlace(incoming, kindOf(head), caller.appId))
     const exit = yield* Effect.exit(dispatch(incoming, { ...admitted, caller, nonce: isClaim ? nonce : null }, admission))
-    // A request that was refused before its claim spends its nonce before it is answered; what was sent a second time is refused for that alone.
+    // A request that was refused before its claim spends its nonce before the response. A replayed request is refused for its
+    // nonce alone.
     if (!nonce.isSettled())
       yield* inTime(nonce.settle, ARRIVAL_MS, tooLate(requestId)).pipe(Effect.tapErrorTag("unauthorized", () => rate.giveBack))
     return { appId: caller.appId, response: yield* exit }
   })
 
-  /** The response of the endpoint, once `admission` holds for its request. */
+  /** The endpoint's response, once `admission` has passed. */
   const dispatch = ({ endpoints, head, request }: Incoming, admitted: EdgeRequest, admission: Effect.Effect<void, ApiError>) =>
     withErrors(
       Effect.gen(function* () {
@@ -152,9 +156,9 @@ export const makeEdge = Effect.fnUntraced(function* (settings: RateSettings) {
         const { match, method, requestId } = head
         if (match._tag !== "Found") return noRoute(match)
         const run = endpoints(request, match, admitted)
-        // A money step keeps its own time.
+        // A money step has its own deadline.
         if (isMoneyStep(match)) return yield* run
-        // An admin's read commits its audit row (`view=raw`).
+        // An admin's read commits an audit row (`view=raw`), so it is treated as a write.
         if (isRead(method) && admitted.caller?.role !== "admin") return yield* Effect.interruptible(run)
         return yield* writeInTime(withErrors(run), requestId, () => internal(requestId))
       })
@@ -166,8 +170,9 @@ export const makeEdge = Effect.fnUntraced(function* (settings: RateSettings) {
     })
 
   /**
-   * The caller of a request, within the time of arrivals. A request that claims an idempotency key spends its nonce with the claim; the nonce
-   * of every other request is spent here. While commits wait for a standby none is spent: the outcome of that commit would be unknown.
+   * Authenticates a request within `ARRIVAL_MS`. A request with an idempotency key spends its nonce with the claim; the nonce
+   * of any other request is spent here. While commits wait for a standby none is spent, because the outcome of that commit
+   * would be unknown.
    */
   const authenticate = Effect.fnUntraced(function* (request: RawRequest, isClaim: boolean, requestId: string) {
     const signedWithinMs = (yield* commitsWaiting) ? ARRIVAL_WHILE_COMMITS_WAIT_MS : ARRIVAL_MS
@@ -184,13 +189,13 @@ export const makeEdge = Effect.fnUntraced(function* (settings: RateSettings) {
     )
   })
 
-  /** While the nonce of a request is unspent only checks and reads were made for it, and so it is shed. */
+  /** Before the nonce is spent, only checks and reads were made for the request, so it can be shed. */
   const tooLate = Effect.fnUntraced(function* (requestId: string, cause: Cause.Cause<never> = Cause.empty) {
     if (!(yield* commitsWaiting)) yield* Effect.logWarning("request authentication timed out", cause)
     return yield* shed(requestId)
   })
 
-  /** The response to an unexpected callback. It is given before a byte of the body is read. */
+  /** The response to an unexpected callback. It is sent before any byte of the body is read. */
   const strayCallback = ({ match, path, rawHeaders }: RequestHead): Response | undefined => {
     if (!isCallbackPath(path)) return undefined
     const foreign = origin(rawHeaders)
@@ -210,7 +215,7 @@ interface Incoming {
   readonly request: HttpServerRequest.HttpServerRequest
   readonly head: RequestHead
   readonly endpoints: Endpoints
-  /** The place that it holds, once it has one. */
+  /** The slot that it holds, once it has one. */
   readonly held: { release: Release | null }
 }
 
@@ -229,21 +234,21 @@ const noRoute = (match: Exclude<Match, { readonly _tag: "Found" }>): Response =>
 
 const internal = (requestId: string): Response => errorResponse(new InternalError({ request_id: requestId }))
 
-/** A bug, a broken database or an interruption is `internal_error`; its cause is in the log only. */
+/** A bug, a broken database or an interruption becomes `internal_error`; the cause appears only in the log. */
 const failureResponse = (cause: Cause.Cause<unknown>, requestId: string): Effect.Effect<Response> => {
   const response = internal(requestId)
   if (Cause.hasInterruptsOnly(cause)) return Effect.succeed(response)
   return Effect.logError("the request broke", cause).pipe(Effect.annotateLogs({ request_id: requestId }), Effect.as(response))
 }
 
-/** Fails where a request has another content type than JSON, or a browser sent it from another origin. */
+/** Fails when the content type is not JSON, or when a browser sent the request from another origin. */
 const acceptable = ({ method, rawHeaders }: RequestHead): Effect.Effect<void, ApiError> =>
   Effect.suspend(() => {
     const error = mediaType(method, rawHeaders) ?? origin(rawHeaders)
     return error === undefined ? Effect.void : Effect.fail(error)
   })
 
-/** Refuses a browser on another origin: an `Origin` must be the request's own host. */
+/** Refuses browsers on another origin: an `Origin` header must name the request's own host. */
 const origin = (rawHeaders: ReadonlyArray<string>): CrossOriginDenied | undefined => {
   const origins = valuesOf(rawHeaders, "origin")
   if (origins.length === 0) return undefined

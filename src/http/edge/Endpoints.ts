@@ -12,23 +12,23 @@ type Response = HttpServerResponse.HttpServerResponse
 type Groups = (typeof Api)["groups"]
 type GroupName = keyof Groups
 
-/** The handler of an endpoint, and the decoded parameters that it is given. */
+/** The handler of an endpoint. It gets the decoded parameters. */
 type HandlerOf<E> = (
   input: Omit<HttpApiEndpoint.RequestRaw<E>, "endpoint" | "group" | "headers">
 ) => Effect.Effect<Response, never, SignedOf<E> | QueryOf<E>>
-/** Only where its endpoint has the mark `SignedRequest`. */
+/** Only for endpoints with the `SignedRequest` middleware. */
 type SignedOf<E> = SignedRequest extends HttpApiEndpoint.Middleware<E> ? Signed : never
-/** Only where its endpoint names parameters of a query: all of them as they were sent. */
+/** Only for endpoints that name query parameters: all parameters as they were sent. */
 type QueryOf<E> = HttpApiEndpoint.RequestRaw<E> extends { readonly query: unknown } ? HttpServerRequest.ParsedSearchParams : never
 
-/** The handlers of a group, by the names of its endpoints. Leaving one out does not compile. */
+/** The handlers of a group, by endpoint name. A missing handler is a compile error. */
 export type HandlersOf<Name extends GroupName> = {
   readonly [E in keyof Groups[Name]["endpoints"]]: HandlerOf<Groups[Name]["endpoints"][E]>
 }
 
 export const handlersOf = <Name extends GroupName>(_group: Name, handlers: HandlersOf<Name>): HandlersOf<Name> => handlers
 
-/** Runs the endpoint that a request was matched to. Refuses path and query parameters that the endpoint's schemas do not take. */
+/** Runs the endpoint that a request was matched to. Refuses path and query parameters that the endpoint's schemas reject. */
 export type Endpoints = (
   request: Incoming,
   match: Found,
@@ -36,9 +36,8 @@ export type Endpoints = (
 ) => Effect.Effect<Response, ValidationFailed | CapabilityNotAllowed>
 
 /**
- * The handlers of every endpoint, by their routes. It stands in the place of `HttpApiBuilder` and its router. They would match the path a
- * second time, and for each request copy the services that a handler was built with into a new context: a fifth of what a read allocated,
- * for services that every handler has already.
+ * The handlers of all endpoints, by route. It replaces `HttpApiBuilder` and its router, which would match the path a second
+ * time and copy the services of each handler into a new context for every request: a fifth of what a read allocated.
  */
 export const makeEndpoints = (groups: { readonly [Name in GroupName]: HandlersOf<Name> }): Endpoints => {
   const handlers = new Map(membersOf<object>(groups).map(([name, group]) => [name, new Map(membersOf<Handler>(group))]))
@@ -52,7 +51,7 @@ export const makeEndpoints = (groups: { readonly [Name in GroupName]: HandlersOf
   )
   return (request, { params, route }, admitted) => {
     const run = runners.get(route.name)
-    // Only the key of a program changes anything; a reader's and an admin's are for looking, whatever their tenant may do.
+    // Only a program's key may change anything; reader and admin keys are read-only, whatever their tenant's capabilities.
     if (
       admitted.caller !== null &&
       admitted.caller.role !== "tenant" &&
@@ -64,10 +63,10 @@ export const makeEndpoints = (groups: { readonly [Name in GroupName]: HandlersOf
   }
 }
 
-/** The members of an object whose type knows each of them by its name, where they are treated alike. */
+/** The entries of an object whose type lists its members, for code that treats them alike. */
 const membersOf = <A>(object: object): ReadonlyArray<readonly [string, A]> => Object.entries(object)
 
-/** Reads with a body: so no log and no address has the number that is searched for. */
+/** Reads with a body, so that the number in the search appears in no log and no address. */
 const readsByPost: ReadonlyArray<string> = ["POST /v1/transactions/search"]
 
 export const isRead = (method: string): boolean => method === "GET" || method === "HEAD"
@@ -80,10 +79,10 @@ interface Input {
   readonly query?: unknown
 }
 
-/** It needs `Signed` where its endpoint has the mark `SignedRequest`, and nothing elsewhere. */
+/** Needs `Signed` when its endpoint has the `SignedRequest` middleware, and nothing otherwise. */
 type Handler = <R extends Signed>(input: Input) => Effect.Effect<Response, never, R>
 
-/** No schema of a parameter needs a service. */
+/** The schemas of parameters need no services. */
 type Parameters = Schema.ConstraintDecoder<unknown> | undefined
 type Endpoint = HttpApiEndpoint.Top & { readonly params: Parameters; readonly query: Parameters }
 
@@ -108,7 +107,7 @@ const runnerOf = (endpoint: Endpoint, handler: Handler) => {
         })
 }
 
-/** Of a query: what its schema makes of it, or every mistake in it. */
+/** Decodes a query, or lists every mistake in it. */
 const queryDecoderOf = (endpoint: Endpoint, isStrict: boolean) => {
   const unknown = isStrict ? unknownParameters(endpoint) : () => []
   const decode =

@@ -4,17 +4,20 @@ import { pathPattern } from "../../runtime/PathPattern.ts"
 import { Api } from "../api/Api.ts"
 import { Operation } from "../api/Operation.ts"
 
-/** A method and a path template, such as `GET` and `/v1/payouts/{reference}`: the name of a route in logs, spans, keys and limits. */
+/**
+ * A method and a path template, such as `GET` and `/v1/payouts/{reference}`: the name of a route in logs, spans, idempotency
+ * keys and limits.
+ */
 export interface HttpRoute {
   readonly method: string
   readonly template: string
-  /** Both of them: `GET /v1/payouts/{reference}`. */
+  /** Method and template: `GET /v1/payouts/{reference}`. */
   readonly name: string
-  /** The endpoint's annotation; undefined where it is no operation of the API. */
+  /** The endpoint's annotation; undefined when it is not an operation of the API. */
   readonly operation: Operation["Service"] | undefined
 }
 
-/** `params` are the parameters in the path by their names, as they were sent. */
+/** `params`: the path parameters by name, as they were sent. */
 export interface Found {
   readonly _tag: "Found"
   readonly route: HttpRoute
@@ -58,7 +61,7 @@ const find = (path: string): { readonly found?: Path; readonly params: Found["pa
   return { params: {} }
 }
 
-/** Whether a path takes signed requests only. It is read loosely, so that another spelling of a signed path reveals nothing. */
+/** Whether a path accepts signed requests only. Matched loosely, so that another spelling of a signed path reveals nothing. */
 export const isSignedPath = (target: string, path: string): boolean => {
   if (!target.startsWith("/")) return true
   if (PLAIN_SIGNED.test(path)) return true
@@ -69,12 +72,12 @@ export const isSignedPath = (target: string, path: string): boolean => {
   return folded === "/v1" || folded.startsWith("/v1/") || folded === "/health/detail"
 }
 
-/** How nearly every signed path is written. */
+/** The spelling of nearly every signed path. */
 const PLAIN_SIGNED = /^\/v1\//
 
 export const isCallbackPath = (path: string): boolean => path.startsWith("/webhooks/")
 
-/** The parts of a callback's path; undefined for every other path. */
+/** The parts of a callback path; undefined for other paths. */
 export const callbackOf = (path: string): { readonly provider: string; readonly routeKey: string } | undefined => {
   const [, , provider, routeKey] = path.split("/")
   return !isCallbackPath(path) || provider === undefined || routeKey === undefined ? undefined : { provider, routeKey }

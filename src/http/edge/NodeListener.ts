@@ -12,46 +12,46 @@ import type { makeConnections, NoSlot } from "./ConnectionLimit.ts"
 import { standardHeaders } from "./Response.ts"
 import { makeUnreadLimit } from "./UnreadResponses.ts"
 
-// An import would load everything that node:http exports, and with it an unused HTTP client of 16 MB.
+// An import would load everything that node:http exports, including an unused HTTP client of 16 MB.
 export const { createServer } = process.getBuiltinModule("node:http")
 
 /**
- * A whole request, and its headers, arrive within these times from its first byte; then the connection is closed. How long a connection is idle
- * before that byte is no part of them, except before the first request.
+ * How long a request and its headers may take from the first byte; then the connection is closed. Idle time before that byte
+ * does not count, except before the first request.
  */
 const REQUEST_MS = 30_000
 const HEADERS_MS = REQUEST_MS
 
-/** How often Node looks for requests that take too long. */
+/** How often Node checks for requests that take too long. */
 const LOOK_MS = 5_000
 
 export interface ListenerParts {
   readonly timer: Timer
   readonly keepAliveDrainMs: number
-  /** How long a connection is kept between two requests. */
+  /** How long an idle connection is kept open between two requests. */
   readonly keepAliveMs: number
   readonly placeFor: ReturnType<typeof makeConnections>
-  /** Called for each connection that found no place. */
+  /** Called for each connection that gets no slot. */
   readonly onRefused: (why: NoSlot) => void
 }
 
 type Handler = (request: IncomingMessage, response: Response) => void
 
-/** A server, and who handles its requests. */
+/** A server and the registration of its request handler. */
 export interface Listener {
   readonly server: Server
-  /** Gives each request that is admitted to the handler: one too many does not even become a fiber. */
+  /** Passes each admitted request to the handler. A request over the limit does not even start a fiber. */
   readonly onRequest: (handler: Handler) => void
 }
 
-/** A server of node:http. Node's own error responses are envelopes, too, and no client holds a connection for ever. */
+/** A node:http server whose own error responses are envelopes, too, and whose connections all have time limits. */
 export const makeHttpServer = ({ keepAliveDrainMs, keepAliveMs, onRefused, placeFor, timer }: ListenerParts): Listener => {
   const server = createServer({
     requestTimeout: REQUEST_MS,
     headersTimeout: HEADERS_MS,
     keepAliveTimeout: keepAliveMs,
     connectionsCheckingInterval: LOOK_MS,
-    // A missing Host is an invalid signature; the edge answers it, not Node.
+    // A missing Host makes the signature invalid; the edge answers it, not Node.
     requireHostHeader: false,
     shouldUpgradeCallback: () => false
   })
@@ -87,8 +87,8 @@ export const makeHttpServer = ({ keepAliveDrainMs, keepAliveMs, onRefused, place
 const nothing = (): void => {}
 
 /**
- * Sends "100 Continue" at once, whatever is answered. Node writes that of a response which waits for its turn into the middle of that response:
- * so it waits, too, and the connection ends after it.
+ * Sends "100 Continue" at once, whatever the response will be. For a pipelined request, whose response waits its turn, Node
+ * would write it into the middle of the response before: so it waits its turn too, and the connection closes afterwards.
  */
 const sendContinue = (response: Response): void => {
   if (response.socket !== null) return response.writeContinue()
@@ -97,25 +97,25 @@ const sendContinue = (response: Response): void => {
 }
 
 /**
- * Node closes what is idle when a server stops, and a client that sends a request on it at that moment gets no answer. A connection stays for its
- * next request instead, whose answer says that it is the last, or until as long has passed as any idle connection is kept.
+ * When a server stops, Node closes idle connections, and a client that sends a request at that moment gets no response. Here an
+ * idle connection stays open for one more request, whose response says that it is the last, or for the drain time.
  */
 const keepIdle = (server: Server, timer: Timer, forMs: number): void => {
   const closeIdle = server.closeIdleConnections.bind(server)
   server.closeIdleConnections = () => void (forMs === 0 ? closeIdle() : timer(forMs, closeIdle))
 }
 
-/** Calls `then` once: when the client has taken the whole response, or its connection is closed. */
+/** Calls `then` once: when the client has received the whole response, or when its connection is closed. */
 export const afterResponse = (request: HttpServerRequest.HttpServerRequest, then: () => void): void => {
   const response = NodeHttpServerRequest.toServerResponse(request)
   if (response.closed || NodeHttpServerRequest.toIncomingMessage(request).socket.destroyed) then()
   else response.once("close", then)
 }
 
-/** The message of node:http that a request came in, whose body is read from it. */
+/** The node:http message of a request, from which the body is read. */
 export const messageOf = NodeHttpServerRequest.toIncomingMessage
 
-/** The facts that Effect's request hides: headers that were sent twice, and a target that is not in origin form. */
+/** Facts that Effect's request hides: headers that were sent twice, and a target that is not in origin form. */
 export const asReceived = (request: HttpServerRequest.HttpServerRequest) => {
   const { rawHeaders, url } = NodeHttpServerRequest.toIncomingMessage(request)
   return { rawHeaders, rawTarget: url ?? "" }
@@ -129,7 +129,7 @@ const reasons: Readonly<Record<string, string>> = {
   ERR_HTTP_REQUEST_TIMEOUT: "The request did not arrive in time."
 }
 
-/** An error as it is written by hand: where Node could not parse a request there is no response object. */
+/** An error response as raw bytes: when Node could not parse a request there is no response object. */
 const rawResponse = (error: ApiError): string => {
   const { body, status } = errorEnvelope(error)
   const head = [

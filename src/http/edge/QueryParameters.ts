@@ -6,12 +6,12 @@ import { SignedRequest } from "../api/SignedRequest.ts"
 import { childPath, issueAt } from "../json/Issues.ts"
 import { routeOf } from "./HttpRoutes.ts"
 
-/** Every parameter of a query by its name, as it was sent: with its value, or with all of its values where it came more than once. */
+/** The parameters of a query by name, as they were sent; all values when a name was sent more than once. */
 export type Search = Readonly<Record<string, string | Array<string>>>
 
 /**
- * A request's query as it was signed. One that cannot be decoded cannot be signed: only an endpoint that takes no signature could be asked
- * with it.
+ * A request's query as it was signed. A query that cannot be decoded cannot be signed either, so only an endpoint without
+ * signature ever sees one.
  */
 export const searchOf = (target: string): Result.Result<Search, ValidationFailed> =>
   Result.map(Result.fromOption(queryParameters(queryOf(target)), undecodable), (parameters) => {
@@ -27,17 +27,17 @@ export const searchOf = (target: string): Result.Result<Search, ValidationFailed
 
 const undecodable = () => new ValidationFailed({ issues: [{ path: "", message: "The query is not percent-encoded UTF-8." }] })
 
-/** The path of one record. */
+/** The path of a single record. */
 const OF_ONE = /:\w+$/
 
 /**
- * Whether an endpoint refuses the parameters that it does not name (contract ENV-18): a list does, because a misspelt filter would list
- * everything. A question about one record has one answer, whatever a client or a proxy adds to its query.
+ * Whether an endpoint refuses parameters that it does not name (contract ENV-18). A list does, because a misspelt filter would
+ * list everything. A read of one record does not: its answer is the same whatever a client or proxy adds to the query.
  */
 export const refusesUnknown = ({ middlewares, path, query }: HttpApiEndpoint.Top): boolean =>
   query !== undefined && !OF_ONE.test(path) && middlewares.has(SignedRequest)
 
-/** The parameters of a query that its endpoint does not name, each as an issue. */
+/** An issue for each query parameter that the endpoint does not name. */
 export const unknownParameters = (endpoint: HttpApiEndpoint.Top): ((search: Search) => Iterable<Issue>) => {
   const isNamed = namedBy(endpoint)
   return function* (search) {
@@ -47,7 +47,7 @@ export const unknownParameters = (endpoint: HttpApiEndpoint.Top): ((search: Sear
 
 const UNKNOWN = "is not a parameter of this endpoint"
 
-/** Its schema has the names, and its annotation the form of names that no schema can list. */
+/** The names in the endpoint's schema, and the pattern of names that a schema cannot list. */
 const namedBy = (endpoint: HttpApiEndpoint.Top): ((name: string) => boolean) => {
   const ast = endpoint.query?.ast
   const names = new Set(

@@ -12,15 +12,15 @@ export const REQUEST_BYTES = 64 * KIBIBYTE
 export const CALLBACK_BYTES = 256 * KIBIBYTE
 
 export const NO_BODY = new Uint8Array()
-// A body that comes with one of these methods is read by the server and ignored (contract SIG-8).
+// The server reads and ignores a body that is sent with one of these methods (contract SIG-8).
 const bodyless = new Set(["GET", "HEAD", "DELETE"])
 
-/** Whether a request of this method has the body `NO_BODY`, whatever comes with it. */
+/** Whether a request with this method counts as having no body (`NO_BODY`), whatever was sent. */
 export const isBodyless = (method: string): boolean => bodyless.has(method)
 
 /**
- * Reads the raw body, at most `limit` bytes. A larger one is refused by its declared length, or at the first byte too many. Null where it is
- * late: the connection stays, so that the client learns why.
+ * Reads the raw body, at most `limit` bytes. A larger one is refused by its declared length, or at the first byte beyond the
+ * limit. Null when it times out: the connection stays open for the error response.
  */
 export const bodyReader =
   (timer: Timer) =>
@@ -42,14 +42,14 @@ export const bodyReader =
         size += chunk.length
         if (size <= limit) return void chunks.push(chunk)
         end(Effect.fail(new PayloadTooLarge({ maximum_bytes: limit })))
-        // The rest is read and dropped.
+        // The rest is read and discarded.
         message.resume()
       }
       const ended = () => end(Effect.succeed(chunks.length === 1 ? (chunks[0] ?? NO_BODY) : Buffer.concat(chunks, size)))
       const lost = () => end(Effect.fail(malformed("The body did not arrive.")))
       const stop = timer(BODY_MS, () => end(Effect.succeed(null)))
       if (message.destroyed) return lost()
-      // An error is followed by the close.
+      // A close follows every error.
       message.on("data", take).on("end", ended).on("close", lost).on("error", nothing)
     })
   }
@@ -64,10 +64,10 @@ export const lateBody: HttpServerResponse.HttpServerResponse = HttpServerRespons
   "close"
 )
 
-/** Some clients end the list of parameters with a semicolon, or send it empty. */
+/** Some clients end the list of parameters with a semicolon or send it empty. */
 const JSON_TYPE = /^application\/json(?:[ \t]*;[ \t]*charset=(?:utf-8|"utf-8"))?(?:[ \t]*;)?[ \t]*$/i
 
-/** Refuses a body that is not uncompressed JSON by its headers. A body without a content type is read as JSON. */
+/** Refuses, by its headers, a body that is not uncompressed JSON. A body without a content type is read as JSON. */
 export const mediaType = (method: string, rawHeaders: ReadonlyArray<string>): UnsupportedMediaType | undefined => {
   if (isBodyless(method)) return undefined
   const isJson = valuesOf(rawHeaders, "content-type").every((type) => JSON_TYPE.test(type))

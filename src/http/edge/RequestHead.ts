@@ -6,20 +6,20 @@ import { type Match, matchRoute } from "./HttpRoutes.ts"
 import { asReceived } from "./NodeListener.ts"
 import { singleValue } from "./RequestHeaders.ts"
 
-/** A request as it arrived: its first line, its headers and the route that they mean. */
+/** A request as it arrived: its request line, its headers and the matched route. */
 export interface RequestHead {
-  /** The client's own where it can be printed, and ours otherwise. */
+  /** The client's request id when it is printable, otherwise ours. */
   readonly requestId: string
   readonly method: string
   /** The target as it was sent, with its query. */
   readonly rawTarget: string
   readonly path: string
-  /** Names and values in turn, duplicates included. */
+  /** Names and values alternate, duplicates included. */
   readonly rawHeaders: ReadonlyArray<string>
   readonly match: Match
 }
 
-/** Takes a request and gives its head. Reads no body and refuses nothing: a route that does not exist is a match like any other. */
+/** Reads the head of a request. Reads no body and refuses nothing: a route that does not exist is a match like any other. */
 export const requestHeadOf = (request: HttpServerRequest.HttpServerRequest, randomSource: RandomSource["Service"]) => {
   const { rawHeaders, rawTarget } = asReceived(request)
   const path = pathOf(rawTarget)

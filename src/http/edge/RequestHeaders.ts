@@ -2,16 +2,16 @@ import { Option, Result, type Tracer } from "effect"
 import { IdempotencyKeyRequired, MalformedRequest } from "../../domain/errors/Terminal.ts"
 import { spanLink } from "../../runtime/Tracing.ts"
 
-// Headers as they came: names and values in turn, duplicates included. Effect's own headers would hide a header that was sent twice.
+// Raw headers: names and values alternate, duplicates included. Effect's own headers would hide a header that was sent twice.
 
 type RawHeaders = ReadonlyArray<string>
 
-/** Every value of a header, in the order in which they were sent. */
+/** All values of a header, in the order in which they were sent. */
 export const valuesOf = (rawHeaders: RawHeaders, name: string): ReadonlyArray<string> => {
   const values: Array<string> = []
   for (let at = 0; at < rawHeaders.length; at += 2) {
     const sent = rawHeaders[at] ?? ""
-    // Its length alone tells most names apart.
+    // The length alone rules out most names.
     if (sent.length === name.length && sent.toLowerCase() === name) values.push(rawHeaders[at + 1] ?? "")
   }
   return values
@@ -23,7 +23,7 @@ export const singleValue = (rawHeaders: RawHeaders, name: string): string | unde
   return more.length === 0 ? value : undefined
 }
 
-/** The one `Idempotency-Key` of a request that moves money; the gateway never makes one up. */
+/** The `Idempotency-Key` of a request that moves money, which must be sent once. The gateway never generates one. */
 export const idempotencyKey = (rawHeaders: RawHeaders): Result.Result<string, IdempotencyKeyRequired | MalformedRequest> => {
   const [key, ...more] = valuesOf(rawHeaders, "idempotency-key")
   if (key === undefined) return Result.fail(new IdempotencyKeyRequired())
@@ -33,7 +33,7 @@ export const idempotencyKey = (rawHeaders: RawHeaders): Result.Result<string, Id
     : malformed("Idempotency-Key", "must be 1 to 255 printable ASCII characters")
 }
 
-/** The one `X-Audit-Reason` of a read that the audit log keeps. */
+/** The `X-Audit-Reason` of an audited read, which must be sent once. */
 export const auditReason = (rawHeaders: RawHeaders): Result.Result<string, MalformedRequest> => {
   const reason = singleValue(rawHeaders, "x-audit-reason")
   return reason !== undefined && /^[\x20-\x7e]{1,200}$/.test(reason) && reason.trim() !== ""
@@ -41,7 +41,7 @@ export const auditReason = (rawHeaders: RawHeaders): Result.Result<string, Malfo
     : malformed("X-Audit-Reason", "is required once: 1 to 200 printable ASCII characters")
 }
 
-/** The caller's own trace, as a link and never as a parent: a client must not decide the content of our traces. */
+/** The caller's trace, as a link and never as a parent: a client must not decide the content of our traces. */
 export const callerTraceLinks = (rawHeaders: RawHeaders): Array<Tracer.SpanLink> => {
   const traceparent = singleValue(rawHeaders, "traceparent")
   return traceparent === undefined ? [] : Option.toArray(spanLink(traceparent))

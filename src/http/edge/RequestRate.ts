@@ -19,20 +19,20 @@ export interface RateSettings {
     readonly money: RateLimit | "off"
     readonly deliveries: RateLimit | "off"
   }
-  /** Addresses and networks of proxies whose `X-Forwarded-For` is believed. */
+  /** Addresses and networks of proxies whose `X-Forwarded-For` is trusted. */
   readonly trustedProxies: ReadonlyArray<string>
   readonly requestSlots: RequestSlots
 }
 
-/** One request at the limits. */
+/** The rate limits as they apply to one request. */
 export interface RateCheck {
-  /** Takes a token from each of the request's buckets; fails at the first that has none. */
+  /** Takes a token from each of the request's buckets; fails at the first bucket that is empty. */
   readonly take: Effect.Effect<void, RateLimited>
-  /** Gives back the tokens: a replay of a request by another party must not use up its caller's rate. */
+  /** Returns the tokens: a replay of the request by another party must not use up its caller's rate. */
   readonly giveBack: Effect.Effect<void>
 }
 
-/** A signed request: its route, its caller and where it came from. */
+/** A signed request: its route, its caller and its client address. */
 interface RatedRequest {
   readonly caller: Caller
   readonly method: string
@@ -51,7 +51,7 @@ interface Bucket {
   readonly tokens: number
 }
 
-/** These move money or begin to; everything else counts as a read. */
+/** Routes that move money or begin to. Everything else counts as a read. */
 const moneyRoutes: ReadonlyArray<string> = [
   "/v1/collections",
   "/v1/collections/{reference}/authorize",
@@ -60,7 +60,7 @@ const moneyRoutes: ReadonlyArray<string> = [
   "/v1/fx/exchange"
 ]
 
-/** Whether a signed request counts as money or as a read, in the rate limits and in the places of this process. */
+/** Whether a signed request counts as money or as a read, for rate limits and concurrency slots. */
 export const kindOf = ({ match, method }: Pick<RatedRequest, "match" | "method">): "money" | "reads" =>
   method === "POST" && match._tag === "Found" && moneyRoutes.includes(match.route.template) ? "money" : "reads"
 
@@ -71,7 +71,7 @@ const deliveryRoutes: ReadonlyArray<string> = [
   "/v1/webhooks/deliveries/{id}/redeliver"
 ]
 
-/** Changes that a tenant makes itself are kept in its stream of changes. The limit keeps one key from filling the stream. */
+/** These write to the tenant's audit stream. The limit keeps one key from filling it. */
 const changeRoutes: ReadonlyArray<string> = [
   "PUT /v1/webhooks/endpoint",
   "DELETE /v1/webhooks/endpoint",
@@ -87,23 +87,26 @@ const changeRoutes: ReadonlyArray<string> = [
 const MINUTE_MS = 60_000
 const changesADay = { count: TENANT_CHANGES_A_DAY, windowMs: 24 * 60 * MINUTE_MS, burst: TENANT_CHANGES_A_DAY }
 
-/** Resolving bank accounts has a limit of its own: it is how account numbers are guessed (contract LIM-5). */
+/** Resolving bank accounts has a limit of its own, because it can be used to guess account numbers (contract LIM-5). */
 const resolution = {
   route: "/v1/reference/resolve-bank-account",
   key: { count: 30, windowMs: MINUTE_MS, burst: 30 },
   ip: { count: 600, windowMs: MINUTE_MS, burst: 600 }
 } as const
 
-/** Searching by a customer's number has a limit of its own: it is how one would find out whose numbers a tenant has (contract LIM-32). */
+/**
+ * Searching by a customer's number has a limit of its own, because it can be used to find out whose numbers a tenant has
+ * (contract LIM-32).
+ */
 const search = {
   route: "/v1/transactions/search",
   key: { count: 30, windowMs: MINUTE_MS, burst: 30 },
   aDay: { count: 2_000, windowMs: 24 * 60 * MINUTE_MS, burst: 2_000 }
 } as const
 
-/** So many records of a list count as one read: they cost about as much. */
+/** This many records of a list count as one read, because they cost about as much. */
 const RECORDS_A_READ = 10
-/** The lists, and how many records a page of each holds at most where its query does not say. */
+/** The lists and their default page sizes. */
 const lists: Readonly<Record<string, number>> = {
   "/v1/transactions": TRANSACTIONS_A_PAGE,
   "/v1/fx/exchanges": TRANSACTIONS_A_PAGE,
@@ -111,7 +114,7 @@ const lists: Readonly<Record<string, number>> = {
   "/v1/webhooks/deliveries": DEFAULT_PAGE
 }
 
-/** A list of payouts asks for as many prices as it has items. */
+/** A bulk quote counts as one read per item. */
 const QUOTES = "/v1/payouts/quotes"
 const quotesIn = (body: Uint8Array): number =>
   Result.match(parseStrict(body), {
@@ -122,7 +125,7 @@ const quotesIn = (body: Uint8Array): number =>
     }
   })
 
-/** How many reads a request counts as. A page counts as it is asked for: what it will hold is known when it has been made. */
+/** How many reads a request counts as. A page counts by the requested size, because its real size is known only afterwards. */
 const readsOf = ({ body, match, method, rawTarget }: Pick<RatedRequest, "match" | "method" | "rawTarget" | "body">): number => {
   if (method === "POST" && match._tag === "Found" && match.route.template === QUOTES) return quotesIn(body)
   const page = match._tag === "Found" && (method === "GET" || method === "HEAD") ? lists[match.route.template] : undefined
@@ -132,18 +135,22 @@ const readsOf = ({ body, match, method, rawTarget }: Pick<RatedRequest, "match" 
   return Math.max(1, Math.ceil(records / RECORDS_A_READ))
 }
 
-/** An admin key reads what other tenants sent and were answered, each time with an audit row: enough for an incident, too few to copy a day's payments. */
+/**
+ * An admin key reads other tenants' requests and responses, each time with an audit row. The limit is enough for an incident
+ * and too low to copy a day's payments.
+ */
 const adminReads = { count: 120, windowMs: 60 * MINUTE_MS, burst: 120 } as const
 
-/** All keys of a tenant in one mode together may ask this many times as often as one key. */
+/** All keys of a tenant in one mode together may send this many times the rate of one key. */
 const OF_A_TENANT = 2
 
 const ofTenant = (limit: RateLimit | "off"): RateLimit | "off" =>
   limit === "off" ? "off" : { ...limit, count: limit.count * OF_A_TENANT, burst: limit.burst * OF_A_TENANT }
 
 /**
- * Refuses a request that comes too often (429); a page of a list counts by its records. Limits each key, all keys of a tenant together, the deliveries that a tenant orders,
- * the changes that it makes and, for resolving bank accounts, each client address.
+ * Rate limits; a request beyond them is refused with 429. There is a limit for each key, for all keys of a tenant together, for
+ * the deliveries that a tenant orders, for its configuration changes and, for resolving bank accounts, for each client address.
+ * A page of a list counts by its records.
  */
 export const makeRequestRate = ({ rateLimits, trustedProxies }: Pick<RateSettings, "rateLimits" | "trustedProxies">) =>
   Effect.map(RateLimits, ({ giveBack, take }) => {

@@ -9,7 +9,7 @@ import { annotateTraced } from "../../runtime/Tracing.ts"
 import type { RequestHead } from "./RequestHead.ts"
 import { singleValue } from "./RequestHeaders.ts"
 
-// Labels are route templates, codes and classes: a caller cannot make new ones.
+// Labels are route templates, codes and classes, so that a caller cannot create new ones.
 
 const requests = labelledMetric((attributes: { readonly route: string; readonly status: string }) =>
   Metric.counter("gateway_http_requests_total", { description: "Requests, by route and status.", incremental: true, attributes })
@@ -39,7 +39,10 @@ const candidates = labelledMetric((attributes: { readonly provider: string; read
 
 const MS_PER_SECOND = 1000
 
-/** The counters that alerts watch start at zero: an alert does not see the first increase of a counter that was not there. */
+/**
+ * The counters that alerts use start at zero, because an alert does not notice the first increase of a counter that did not
+ * exist.
+ */
 export const startErrorCounters = Effect.forEach(
   [
     { code: "internal_error", class: "ambiguous" },
@@ -50,7 +53,7 @@ export const startErrorCounters = Effect.forEach(
   { discard: true }
 )
 
-/** Counts and times a response; an error by the code and the class in its envelope. */
+/** Counts and times a response; an error by the code and class in its envelope. */
 export const countResponse = Effect.fnUntraced(function* (
   startedAt: number,
   { match }: RequestHead,
@@ -64,7 +67,7 @@ export const countResponse = Effect.fnUntraced(function* (
   if (Option.isSome(refused)) yield* errors(refused.value, 1)
 })
 
-/** Counts what became of the candidates of a payment. */
+/** Counts the verdicts on a payment's candidate providers. */
 export const countCandidates = (all: ReadonlyArray<Candidate>) =>
   Effect.forEach(
     all.filter(({ verdict }) => verdict !== "not_asked"),
@@ -72,7 +75,7 @@ export const countCandidates = (all: ReadonlyArray<Candidate>) =>
     { discard: true }
   )
 
-/** The attributes of a span whose request ended in an error. Only what is our fault has an error's type: a refusal is none. */
+/** The span attributes of a request that ended in an error. Only our own faults set `error.type`; a refusal does not. */
 const errorAttributes = (response: HttpServerResponse.HttpServerResponse): Readonly<Record<string, string>> =>
   Option.match(errorOf(response), {
     onNone: () => ({}),
@@ -83,9 +86,9 @@ const errorAttributes = (response: HttpServerResponse.HttpServerResponse): Reado
     })
   })
 
-/** The method and address of the request. The exporter removes private parts from the path. */
+/** The request's method and address. The exporter removes private parts from the path. */
 const addressAttributes = ({ match, path, rawHeaders }: RequestHead): Readonly<Record<string, string | number>> => {
-  // The proxy that ends TLS in front of us sets it; no decision depends on it.
+  // Set by the proxy that terminates TLS; no decision depends on it.
   const scheme = singleValue(rawHeaders, "x-forwarded-proto") === "https" ? "https" : "http"
   const [, address, port] = HOST.exec(singleValue(rawHeaders, "host") ?? "") ?? []
   return {
@@ -99,7 +102,7 @@ const addressAttributes = ({ match, path, rawHeaders }: RequestHead): Readonly<R
 }
 
 const defaultPorts = { https: 443, http: 80 } as const
-/** A name or an address, and maybe a port. */
+/** A host name or an address, with an optional port. */
 const HOST = /^([a-z0-9.-]{1,253}|\[[0-9a-f:.]{2,45}\])(?::(\d{1,5}))?$/i
 
 const decodeError = Schema.decodeUnknownOption(
@@ -117,7 +120,7 @@ const decodeError = Schema.decodeUnknownOption(
 const FIRST_ERROR = 400
 const FIRST_FAULT = 500
 
-/** Read from the bytes and not from the error, because a replayed response is bytes only. */
+/** Read from the bytes, not from the error, because a replayed response consists of bytes only. */
 const errorOf = ({ body, status }: HttpServerResponse.HttpServerResponse) =>
   status < FIRST_ERROR || body._tag !== "Uint8Array"
     ? Option.none()
@@ -126,11 +129,11 @@ const errorOf = ({ body, status }: HttpServerResponse.HttpServerResponse) =>
         class: error.terminal ? "terminal" : error.retriable ? "retriable" : "ambiguous"
       }))
 
-/** As far into a response as its transaction is named. */
+/** How far into a response its transaction is searched for. */
 const NAMED_WITHIN_BYTES = 512
 const NAMED = /"reference":"([0-9A-HJKMNP-TV-Z]{26})"/
 
-/** The transaction that a request is about: the one in its path, or the one that the response of a money step names first. */
+/** The transaction that a request is about: the one in its path, or the first one that a money step's response names. */
 const referenceOf = ({ match }: RequestHead, { body }: HttpServerResponse.HttpServerResponse): string | undefined => {
   if (match._tag !== "Found") return undefined
   const { reference } = match.params
@@ -141,26 +144,26 @@ const referenceOf = ({ match }: RequestHead, { body }: HttpServerResponse.HttpSe
 }
 
 export interface RequestOutcome {
-  /** Empty where no signature was verified. */
+  /** Empty when no signature was verified. */
   readonly appId: string
   /** Of a callback to one of our addresses. */
   readonly provider?: string
   readonly response: HttpServerResponse.HttpServerResponse
-  /** True where the request was refused before a tenant was known and nothing broke: any client can send many of these. */
+  /** True when the request was refused before its tenant was known and nothing failed: any client can send many of these. */
   readonly isRefused?: boolean
 }
 
 /**
- * Writes one log line a request, inside its span, so that the line carries the span's ids. Any client can send requests without a
- * signature: in a flood most are counted by status (`boundedLog`). Requests that failed by our own fault are counted separately, so that no
- * flood of refused ones hides them.
+ * Writes one log line per request, inside its span, so that the line has the span's ids. Any client can send unsigned requests,
+ * so in a flood most of them are counted by status (`boundedLog`). Requests that failed by our own fault are counted
+ * separately, so that a flood of refused requests does not hide them.
  */
 export const makeRequestLog = Effect.gen(function* () {
   const more = (status: number, count: number) =>
     Effect.logInfo("more unsigned requests").pipe(Effect.annotateLogs({ status, count }))
   const [isRefusedLine, isFaultLine] = [yield* boundedLog(more), yield* boundedLog(more)]
 
-  /** Whether it has a line of its own. */
+  /** Whether the request gets its own line. */
   const hasOwnLine = ({ appId, isRefused = false, response: { status } }: RequestOutcome): Effect.Effect<boolean> =>
     appId !== "" ? Effect.succeed(true) : status >= FIRST_FAULT && !isRefused ? isFaultLine(status) : isRefusedLine(status)
 

@@ -9,25 +9,25 @@ type Response = HttpServerResponse.HttpServerResponse
 
 const contentType = "application/json"
 
-/** Turns an operation's result into a response: a view with this status, an error with the status of its code. */
+/** Turns an operation's result into a response: a view with this status, or an error with the status of its code. */
 export const respond =
   (status: number) =>
   <E extends ApiError, R>(view: Effect.Effect<unknown, E, R>): Effect.Effect<Response, never, R> =>
     Effect.match(view, { onSuccess: (data) => httpResponse(successEnvelope(status, data)), onFailure: errorResponse })
 
-/** As `respond` with 200, for a list: each of its items is shown so. */
+/** As `respond` with 200, for a list of views. */
 export const respondEach =
   <A>(view: (item: A) => unknown) =>
   <E extends ApiError, R>(items: Effect.Effect<ReadonlyArray<A>, E, R>): Effect.Effect<Response, never, R> =>
     Effect.map(items, (all) => all.map(view)).pipe(respond(200))
 
-/** As `respond`, for a view that may be long. */
+/** As `respond`, for a view that may be large. */
 export const respondAtLength =
   (status: number) =>
   <E extends ApiError, R>(view: Effect.Effect<unknown, E, R>): Effect.Effect<Response, never, R> =>
     Effect.match(view, { onSuccess: (data) => longResponse(status, data), onFailure: errorResponse })
 
-/** A view that may be long, in its envelope. */
+/** A view that may be large, in its envelope. */
 export const longResponse = (status: number, view: unknown): Response =>
   HttpServerResponse.uint8Array(jsonBytes(enveloped(status, view)), { status, contentType })
 
@@ -35,20 +35,20 @@ export const longResponse = (status: number, view: unknown): Response =>
 export const httpResponse = (stored: StoredResponse, headers: Readonly<Record<string, string>> = {}): Response =>
   HttpServerResponse.text(stored.body, { status: stored.status, contentType, headers })
 
-/** The response to an error, with `Retry-After` where it is known how long to wait. */
+/** The response to an error, with `Retry-After` when the waiting time is known. */
 export const errorResponse = (error: ApiError): Response => {
   const seconds = retryAfterSeconds(error)
   return httpResponse(errorEnvelope(error), seconds === undefined ? {} : { "retry-after": String(seconds) })
 }
 
-/** The headers of every response: no proxy keeps a copy, unless the response allows it, and no browser guesses its type. */
+/** The headers of every response: no proxy stores a copy unless the response allows it, and no browser guesses the type. */
 export const standardHeaders = { "cache-control": "no-store", "x-content-type-options": "nosniff" } as const
 
-/** The response with the standard headers and its request's id. Headers that it has already win over the standard ones. */
+/** Adds the standard headers and the request's id. Headers that the response already has take precedence over the standard ones. */
 export const withStandardHeaders = (response: Response, requestId: string): Response =>
   HttpServerResponse.setHeaders(response, { ...standardHeaders, ...response.headers, "x-request-id": requestId })
 
-/** Names the members of the body that were ignored in `X-Gateway-Ignored`; a character that no header can carry is shown as `?`. */
+/** Names the ignored members of the body in `X-Gateway-Ignored`; a character that no header can carry is shown as `?`. */
 export const withIgnoredHeader =
   (paths: Iterable<string>) =>
   (response: Response): Response => {
@@ -58,7 +58,7 @@ export const withIgnoredHeader =
 
 const LONGEST_HEADER = 1024
 
-/** As many names as fit; the walk over the body ends there. */
+/** As many names as fit. The walk over the body ends there. */
 const ignoredNames = (paths: Iterable<string>): string => {
   let names = ""
   for (const path of paths) {
@@ -68,7 +68,7 @@ const ignoredNames = (paths: Iterable<string>): string => {
   return names
 }
 
-/** Another request holds the key. It ends within a provider call or two, and most end at once. */
+/** Another request holds the key. It ends within a provider call or two, most at once. */
 const IN_PROGRESS_RETRY_AFTER_SECONDS = 1
 
 const retryAfterSeconds = (error: ApiError): number | undefined => {

@@ -5,20 +5,20 @@ import type { Timer } from "../../runtime/Timer.ts"
 
 /** How many requests of one connection may wait for their responses to be read. Each holds memory until then. */
 const MAX_UNREAD = 8
-/** The client reads its responses within this time, or the connection is closed. */
+/** A client that does not read its responses within this time is disconnected. */
 const READ_MS = 30_000
 
-/** The responses of a connection that the client has not read. */
+/** The responses of one connection that its client has not read. */
 interface ConnectionState {
   readonly responses: Set<ServerResponse>
-  /** Responses that are written whole: now it is the client's turn. */
+  /** Completely written responses that the client has not read yet. */
   unread: number
   stopClock: () => void
 }
 
 /**
- * Limits the responses that a connection leaves unread. A connection with more requests than `MAX_UNREAD` is closed. The time for
- * reading runs from the first response that waits until none does: reading one of them gives no more time for the next.
+ * Limits the unread responses per connection. A connection with more than `MAX_UNREAD` is closed. The time limit for reading
+ * begins with the first unread response and ends when there is none; reading one response does not extend it for the next.
  */
 export const makeUnreadLimit = (timer: Timer) => {
   const connections = new WeakMap<Duplex, ConnectionState>()
@@ -30,15 +30,15 @@ export const makeUnreadLimit = (timer: Timer) => {
     connections.set(socket, owed)
     socket.once("close", () => {
       owed.stopClock()
-      // Node tells only the response whose turn it is that its client has gone.
+      // Node reports a disconnect only to the response whose turn it is.
       for (const response of owed.responses) if (response.socket === null) response.emit("close")
     })
     return owed
   }
 
-  /** Whether a request may be worked on. If not, its connection is closed. */
+  /** Whether to process a request. If not, its connection is closed. */
   const isAdmitted = (socket: Socket, response: ServerResponse): boolean => {
-    // Node parses all that one read brought, even where the connection has been closed meanwhile.
+    // Node parses everything from one read, even when the connection has been closed in the meantime.
     if (socket.destroyed) return false
     const owed = stateOf(socket)
     if (owed.responses.size >= MAX_UNREAD) {
@@ -62,7 +62,7 @@ export const makeUnreadLimit = (timer: Timer) => {
 
   return {
     isAdmitted,
-    /** The responses to the requests that were admitted, until their clients have taken them. */
+    /** The responses to admitted requests that their clients have not received yet. */
     owedOn: (socket: Duplex): ReadonlySet<ServerResponse> => connections.get(socket)?.responses ?? NONE
   }
 }

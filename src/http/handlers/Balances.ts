@@ -33,7 +33,7 @@ const balanceView = ({ asOf, available, currency, pending, provider }: PoolBalan
   as_of: iso(asOf)
 })
 
-/** The tenant's own float, one position a currency. */
+/** The tenant's float, one position per currency. */
 export const floatHandlers = Effect.gen(function* () {
   const records = yield* Records
   const watch = yield* FloatWatch

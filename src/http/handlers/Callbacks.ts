@@ -6,7 +6,7 @@ import { CurrentRequest } from "../api/SignedRequest.ts"
 import { handlersOf } from "../edge/Endpoints.ts"
 import { respond } from "../edge/Response.ts"
 
-/** Hands a provider's callback on, byte for byte as it came. */
+/** Passes a provider's callback on, byte for byte as it was received. */
 export const callbacksHandlers = Effect.gen(function* () {
   const ingress = yield* ProviderCallbacks
   const receive = ({ params, request }: Incoming) =>

@@ -15,7 +15,7 @@ import { respond, respondAtLength } from "../edge/Response.ts"
 import { Idempotent } from "../idempotency/Idempotent.ts"
 import type { JsonTree } from "../json/StrictJson.ts"
 
-/** Exchanges between the tenant's own wallets: a quote, the exchange that takes it, and reading one. */
+/** Exchanges between currencies of the tenant's float: a quote, the exchange that takes it, and reading one. */
 export const fxHandlers = Effect.gen(function* () {
   const exchanges = yield* Exchanges
   const idempotent = yield* Idempotent

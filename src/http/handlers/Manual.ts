@@ -13,14 +13,14 @@ import { type StaticText, sameOrigin, sourceHash, staticResponse, staticText } f
 import { handlersOf } from "../edge/Endpoints.ts"
 import { errorResponse, httpResponse } from "../edge/Response.ts"
 
-/** A page may use its own style and script, and ask its own origin for a search; nothing else. */
+/** A page may use its own style and script, and call its own origin for a search; nothing else. */
 const headers = {
   ...sameOrigin,
   "content-security-policy": `default-src 'none'; style-src ${sourceHash(manualStyle)}; script-src ${sourceHash(manualScript)}; img-src data:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'`,
   "referrer-policy": "no-referrer"
 }
 
-/** The manual without a signature. All files are read at the start; a page is rendered when it is first asked for. */
+/** The manual, readable without a signature. All files are read at the start; a page is rendered on its first request. */
 export const manualHandlers = Effect.gen(function* () {
   const files = yield* readManual()
   const find = library(files)
@@ -45,7 +45,7 @@ export const manualHandlers = Effect.gen(function* () {
   })
 })
 
-/** The same for every gateway of a process. */
+/** Shared by all gateways of a process. */
 let index: SearchIndex | undefined
 const indexOf = (files: ReadonlyArray<ManualFile>): SearchIndex => (index ??= searchIndex(files, interfaceDescription()))
 
@@ -55,13 +55,13 @@ const httpPage = (text: string) =>
 const HTML = "text/html; charset=utf-8"
 const CLIENTS = "/docs/clients.tar"
 
-/** A browser at the gateway's address is sent to the pages; like every other path it answers the envelope. */
+/** Redirects a browser at the gateway's address to the manual; like every other path it answers with an envelope. */
 const home = httpResponse(successEnvelope(302, { docs: "/docs", integrating: "/docs/integrating", openapi: "/openapi.json" }), {
   ...sameOrigin,
   location: "/docs"
 })
 
-/** Each file by its path, ready to be sent: a page rendered, and by the name of its file as Markdown. */
+/** Each file by its path, ready to send: rendered as a page, and under its file name as Markdown. */
 const library = (files: ReadonlyArray<ManualFile>) => {
   const ready = new Map<string, StaticText>()
   const make = (path: string): StaticText | undefined => {
@@ -88,7 +88,7 @@ const PLAIN = "text/plain; charset=utf-8"
 const BLOCK = 512
 
 interface ArchivedFile {
-  /** Without a slash at the beginning, at most 100 bytes. */
+  /** Without a leading slash, at most 100 bytes. */
   readonly name: string
   readonly text: string
 }

@@ -27,8 +27,8 @@ import { Idempotent } from "../idempotency/Idempotent.ts"
 import { isJsonObject, type JsonTree } from "../json/StrictJson.ts"
 
 /**
- * The payout endpoints. Each takes a signed request, decodes its body or path, calls one service method and gives the view of its
- * result. Refuses what the decoder refuses, then what the service does; `create` only once for each idempotency key.
+ * The payout endpoints. Each decodes the body or path of a signed request, calls one service method and returns the view of its
+ * result. It refuses what the decoder refuses, then what the service refuses. `create` runs once for each idempotency key.
  */
 export const payoutsHandlers = Effect.gen(function* () {
   const payouts = yield* Payouts
@@ -75,7 +75,7 @@ export const payoutBody = (body: JsonTree): Result.Result<Body<PayoutCommand>, B
     const command: PayoutCommand = {
       ...termsOf(wire),
       destination: destination.success,
-      // Left out of the fingerprint of what is no refund, so that it is the one of the release before.
+      // Left out of the fingerprint unless it is a refund, so that other fingerprints equal those of the previous release.
       ...(wire.refund_of === undefined ? {} : { refundOf: wire.refund_of }),
       narration: wire.narration ?? null,
       metadata: metadata.success.text
@@ -96,7 +96,7 @@ export const quoteBody = (body: JsonTree): Result.Result<Body<PayoutTerms>, Body
     return { command, fingerprint: reveal(command), ignored }
   })
 
-/** The body of `POST /v1/payouts/quotes`: the bodies of its payouts, each of which is read for itself. */
+/** The body of `POST /v1/payouts/quotes`: a list of quote bodies, each of which is decoded separately. */
 export const quotesBody = (body: JsonTree): Result.Result<Body<ReadonlyArray<JsonTree>>, BodyError> => {
   const items = isJsonObject(body) && Object.hasOwn(body, "items") ? body["items"] : undefined
   if (!isJsonObject(body)) return invalid([{ path: "", message: "The body must be an object." }])

@@ -36,7 +36,7 @@ export const referenceHandlers = Effect.gen(function* () {
   })
 })
 
-/** Whether a row shows each of these values, as text. */
+/** Whether a row has all of these values, compared as text. */
 const hasAll =
   (wanted: Readonly<Record<string, string>>) =>
   (row: Readonly<Record<string, unknown>>): boolean =>

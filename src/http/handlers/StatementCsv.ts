@@ -10,7 +10,7 @@ import { childPath, issueAt } from "../json/Issues.ts"
 export const wantsCsv = (accept: ReadonlyArray<string>): boolean =>
   accept.some((value) => value.split(",").some((range) => range.split(";")[0]?.trim().toLowerCase() === "text/csv"))
 
-/** A file holds all of its interval: it has no pages. */
+/** A CSV file holds the whole interval, so it has no pages. */
 export const wholeInterval = (query: { readonly limit?: unknown; readonly cursor?: unknown }) => {
   const issues = (["limit", "cursor"] as const)
     .filter((name) => query[name] !== undefined)
@@ -19,8 +19,8 @@ export const wholeInterval = (query: { readonly limit?: unknown; readonly cursor
 }
 
 /**
- * The entries as CSV (RFC 4180), read and written page by page as the client takes them. The first page is read before anything is answered, so
- * that a refusal is an envelope; a later failure ends the connection before the end of the body.
+ * The entries as CSV (RFC 4180), streamed: a page is read when the client is ready for it. The first page is read before the
+ * response begins, so that a refusal is an envelope; a later failure ends the connection before the end of the body.
  */
 export const statementCsv = <E>(currency: Currency, read: Parameters<typeof statementLines<E>>[0]) =>
   Effect.map(statementLines(read), (lines) =>

@@ -8,7 +8,7 @@ import { type StaticText, sameOrigin, sourceHash, staticResponse, staticText } f
 import { handlersOf } from "../edge/Endpoints.ts"
 import { respond } from "../edge/Response.ts"
 
-/** Whether the gateway answers, and which release and providers it has. */
+/** Liveness, and the release and providers of the gateway. */
 export const healthHandlers = Effect.gen(function* () {
   const health = yield* Health
   return handlersOf("health", {
@@ -17,7 +17,7 @@ export const healthHandlers = Effect.gen(function* () {
   })
 })
 
-/** The page may run and use what is its own and the gateway's, and call its own origin; nothing else. */
+/** The page may load its own resources and the gateway's, and call its own origin; nothing else. */
 const docsHeaders = {
   "content-security-policy": [
     "default-src 'none'",
@@ -33,7 +33,7 @@ const docsHeaders = {
   ...sameOrigin
 }
 
-/** The same for every gateway of a process, and half the work of starting one: the first makes them. */
+/** Shared by all gateways of a process. Building it is half the work of starting a gateway. */
 let texts: { readonly description: StaticText; readonly page: StaticText } | undefined
 
 /** The API's description, as OpenAPI and as a page. */
@@ -48,7 +48,7 @@ export const descriptionHandlers = Effect.sync(() => {
   })
 })
 
-/** The scripts and styles of a page. */
+/** The scripts and styles of the documentation page. */
 export const docsAssetsHandlers = Effect.gen(function* () {
   const { script, style } = yield* readDocsAssets
   const serve = (asset: Effect.Effect<StaticText>) =>

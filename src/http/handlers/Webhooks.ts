@@ -79,11 +79,11 @@ const setView =
     ...(secret === null ? {} : { secret: Redacted.value(secret) })
   })
 
-/** The call about the endpoint that every release knows. */
+/** Calls the service for the endpoint named `default`, the only one that every release knows. */
 const ofDefault = <A, E>(call: (caller: Caller, name: EndpointName) => Effect.Effect<A, E>) =>
   withCaller((caller) => call(caller, DEFAULT_ENDPOINT))
 
-/** The call about the endpoint that the path names. */
+/** Calls the service for the endpoint named in the path. */
 const ofNamed = <A, E>(
   { name }: { readonly name: EndpointName },
   call: (caller: Caller, name: EndpointName) => Effect.Effect<A, E>
@@ -94,7 +94,7 @@ const rotatedView = ({ previousUntil, secret }: ResultOf<"rotateSecret">) => ({
   previous_secret_until: iso(previousUntil)
 })
 
-/** The bytes of an event are as they were stored. */
+/** The bytes of an event are those that were stored. */
 const eventsView = ({ items, next }: ResultOf<"events">) => ({
   items: items.map(({ body }) => new RawJson(body)),
   next_cursor: next === null ? null : cursorOf({ createdAt: next.at, id: next.id })

@@ -25,77 +25,79 @@ import { idempotencyKey, valuesOf } from "../edge/RequestHeaders.ts"
 import { errorResponse, httpResponse, withIgnoredHeader } from "../edge/Response.ts"
 import type { JsonTree } from "../json/StrictJson.ts"
 
-/** The status of a success where the step names none: both creates answer 201. */
+/** The status of a success when the step names none: both creates answer 201. */
 const CREATED = 201
 const noWindows = Effect.succeed<ReadonlyArray<WindowUse>>([])
-/** How long a response that went wrong is held up to find out whether a transaction exists. */
+/** How long an error response is delayed to find out whether a transaction exists. */
 const LOOK_MS = 2_000
-/** The same while commits wait for a standby: the look may wait for a connection that hangs in a commit. */
+/** The same while commits wait for a standby: the query may wait for a connection that hangs in a commit. */
 const SHORT_LOOK_MS = 500
 
 type Response = HttpServerResponse.HttpServerResponse
 type SignedRequest = Signed["Service"]
 
-/** An endpoint that moves money: what its body means, and what is done once for each key. */
+/** An endpoint that moves money: how to decode its body, and what to do once for each key. */
 export interface MoneyStep<C> {
   /** The route's method and template, as "POST /v1/payouts". */
   readonly endpoint: string
   readonly decode: (tree: JsonTree) => Result.Result<Body<C>, ApiError>
-  /** The windows that its transaction would be counted in; they are read where the key is claimed. Reads only. */
+  /** The windows in which its transaction would count; they are read when the key is claimed. Reads only. */
   readonly windows?: (caller: Caller, command: C) => Effect.Effect<ReadonlyArray<WindowUse>>
-  /** Whether the other side may be dealt with: found out while the key is claimed, and said to `run`. Reads only. */
+  /** Screens the other party while the key is claimed; `run` gets the result. Reads only. */
   readonly screen?: (command: C) => Effect.Effect<void, PartyRefusal>
   readonly run: (caller: Caller, command: C, fresh: ScreenedClaim) => Effect.Effect<Transaction, ApiError>
-  /** Only for an endpoint whose key is optional (a collection's code): what is done without one. */
+  /** Only for an endpoint with an optional key (a collection's code): what to run without a key. */
   readonly keyless?: (caller: Caller, command: C) => Effect.Effect<Transaction, ApiError>
-  /** The transaction that it is about, where that exists already. */
+  /** The reference of the transaction that the request is about, when it exists already. */
   readonly about?: string
-  /** The operation's own success status; 201 where none is named. */
+  /** The operation's success status; 201 by default. */
   readonly successStatus?: number
 }
 
-/** How far a money step is: what its alarms answer depends on it, and what becomes of a claim that comes late. */
+/** The progress of a money step. The response of its alarms and the treatment of a late claim depend on it. */
 interface Progress {
   stage: "claiming" | "answered before the claim" | "running"
-  /** Of the transaction that it makes or is about; empty where none can exist yet. */
+  /** The transaction that it creates or is about; empty while none can exist. */
   reference: string
 }
 
 /**
  * Runs a money step once for each idempotency key (contract IDEM-7).
  *
- * A request reads its body, claims its key and runs its step. The commit that claims the key also spends the request's nonce. A request
- * without a key, where its step allows that, makes no such commit: the edge has spent its nonce.
+ * A request reads its body, claims its key and runs its step. The commit that claims the key also spends the request's nonce. A
+ * request without a key, when its step allows that, makes no such commit: the edge has already spent its nonce.
  *
- * | What happens | The client gets | The work |
+ * | Event | The client gets | The work |
  * | --- | --- | --- |
- * | its client goes away | nothing | goes on, and the key keeps its outcome |
+ * | the client disconnects | nothing | continues, and the key keeps its outcome |
  * | the claim is not committed in time | 429; 500 while commits wait for a standby | ends: a key that is claimed later is released |
- * | commits begin to wait for a standby | 500 within about a second | ends in the same way before the claim, else goes on |
- * | a provider is silent | the step's own `provider_timeout` (503) | ends; the poller finds the outcome |
- * | the step runs until the key's lease is nearly over | 500 | goes on, until another request claims the key: then it commits nothing |
- * | the server stops | its answer, within the ten seconds of `Server` | goes on, and the process waits for it |
+ * | commits begin to wait for a standby | 500 within about a second | ends in the same way before the claim, else continues |
+ * | a provider does not answer | the step's own `provider_timeout` (503) | ends; the poller finds the outcome |
+ * | the step runs until the key's lease is nearly over | 500 | continues; once another request claims the key, it commits nothing |
+ * | the server stops | its response, within the ten seconds of `Server` | continues, and the process waits for it |
  * | the process dies | nothing | a transaction answers for its key; without one the key runs again |
  *
- * An answer of 500 is ambiguous. After the claim it has the reference, where the transaction is seen to exist.
+ * A 500 is ambiguous. After the claim it contains the reference, if the transaction is known to exist.
  */
 export class Idempotent extends Context.Service<
   Idempotent,
   {
     /**
-     * Takes a money step and the signed request, runs the step once, and gives its response. A repeat, with the same key and body and a nonce
-     * of its own, gets
+     * Runs the step once for a signed request, and returns its response. A repeated request, with the same key and body and its
+     * own nonce, gets
      *
-     * - a final first response again, byte for byte, however often;
-     * - while the first request is at work, or its key's lease lasts and the outcome is open: 409 `request_in_progress`;
-     * - after a first response without an outcome (`provider_timeout` and its like, under which nothing is stored), once the lease is over:
-     *   409 `indeterminate_outcome` while the transaction is open, and then its final outcome, from the transaction as it now is;
-     * - a run of its own where the first run left nothing behind: a retriable refusal, or a process that died before it made a transaction.
+     * - the first response again, byte for byte, when that was final;
+     * - 409 `request_in_progress` while the first request is running, or while its key's lease lasts and the outcome is open;
+     * - after a first response without an outcome (`provider_timeout` and similar, which are not stored), once the lease is
+     *   over: 409 `indeterminate_outcome` while the transaction is open, and then its final outcome, from the transaction's
+     *   present state;
+     * - a new run when the first one left nothing behind: a retriable refusal, or a process that died before it created a
+     *   transaction.
      *
-     * Refuses in the contract's order: a body that is no JSON (400), one of another mode (400), a key that is missing or
-     * malformed (400), what the decoder refuses, a key that was used with other parameters (422) or is in use (409), and then what the
-     * step refuses. Before its claim a request only checks and reads. One that is refused before it leaves its nonce to the edge, which
-     * spends it before the refusal is answered.
+     * Refuses in the contract's order: a body that is not JSON (400), one of another mode (400), a key that is missing or
+     * malformed (400), whatever the decoder refuses, a key that was used with other parameters (422) or is in use (409), and
+     * then whatever the step refuses. Before its claim a request only checks and reads. When it is refused before the claim,
+     * the edge spends its nonce before it sends the refusal.
      */
     readonly once: <C>(step: MoneyStep<C>) => Effect.Effect<Response, never, Signed>
   }
@@ -108,7 +110,8 @@ export class Idempotent extends Context.Service<
       const vault = yield* Vault
       const policy = yield* Policy
       const rates = yield* RateLimits
-      // Gives the response of the work or of an alarm, whichever comes first. Nothing interrupts the work; the end of the scope waits for it.
+      // Returns the response of the work or of an alarm, whichever comes first. Nothing interrupts the work; the end of the
+      // scope waits for it.
       const runDetached = withAlarms(yield* makeTimer, yield* Effect.scope)
       const commitsWaitAlarms = yield* commitsWaitAlarm
 
@@ -123,7 +126,7 @@ export class Idempotent extends Context.Service<
           return Effect.map(runDetached(work, alarmsOf(request, progress)), withIgnoredHeader(body.ignored))
         })
 
-      /** The answers of a request that takes too long. `Deadlines` has the times. */
+      /** The responses of a request that takes too long. `Deadlines` has the times. */
       const alarmsOf = (request: SignedRequest, progress: Progress): ReadonlyArray<Alarm<Response>> => {
         const endBeforeClaim = () => {
           if (progress.stage === "claiming") progress.stage = "answered before the claim"
@@ -151,7 +154,7 @@ export class Idempotent extends Context.Service<
         ]
       }
 
-      /** Claims the key, then runs the step or says what its key holds. A key that is claimed too late is released. */
+      /** Claims the key, then runs the step or answers from the key's state. A key that is claimed too late is released. */
       const runWithKey = Effect.fnUntraced(function* <C>(
         step: MoneyStep<C>,
         request: SignedRequest,
@@ -163,7 +166,7 @@ export class Idempotent extends Context.Service<
         const fingerprint = vault.hash("fingerprint", fingerprintText(step.endpoint, {}, body.fingerprint))
         const scope = { appId: caller.appId, mode: caller.mode, endpoint: step.endpoint, key }
         const windows = yield* step.windows?.(caller, body.command) ?? noWindows
-        // Asked first, so that its answer is there when the claim is committed: the request waits once for both.
+        // Started first, so that its result is there when the claim is committed: the request waits for both at once.
         const screening =
           step.screen === undefined
             ? undefined
@@ -176,7 +179,7 @@ export class Idempotent extends Context.Service<
         const claimed = arrived.success
         if (claimed._tag !== "Fresh") return yield* responseUnder(claimed, step, caller)
         if (progress.stage === "answered before the claim") {
-          // Nothing is run. Its client has an answer, or gets this one.
+          // Nothing is run. The client has its response already, or gets this one.
           yield* idempotency.release(claimed.claim)
           return errorResponse(new RequestInProgress())
         }
@@ -185,19 +188,19 @@ export class Idempotent extends Context.Service<
         return yield* runFirst(step, request, screened === undefined ? claimed : { ...claimed, screened }, body.command)
       })
 
-      /** The response under a key that another request holds or has used. */
+      /** The response when another request holds or has used the key. */
       const responseUnder = <C>(claimed: Exclude<Claimed, FreshClaim>, step: MoneyStep<C>, caller: Caller) => {
         switch (claimed._tag) {
-          // Its final response was stored.
+          // The final response was stored.
           case "Replay":
             return Effect.succeed(httpResponse(claimed.response, { "idempotency-replayed": "true" }))
-          // Its transaction exists, and no final response is stored: the transaction says what to answer.
+          // The transaction exists and no final response is stored: answer from the transaction.
           case "Pinned":
             return Effect.match(records.replay(caller, claimed.reference, claimed.leased), {
               onSuccess: (record) => httpResponse(successOf(step, record)),
               onFailure: errorResponse
             })
-          // A restore forgot its transaction, and operators booked what that had moved.
+          // A restore lost its transaction, and operators booked the money that it had moved.
           case "Booked":
             return Effect.succeed(errorResponse(new IndeterminateOutcome({ reference: claimed.reference })))
           case "Reused":
@@ -213,15 +216,16 @@ export class Idempotent extends Context.Service<
           Effect.matchEffect({
             onSuccess: (record) => {
               const response = successOf(step, record)
-              // A create always ends with a commit that stores its response. The one endpoint with an optional key may find nothing left
-              // to do: then no commit stored the response, and it is stored here. Where one did, this writes nothing.
+              // A create always ends with a commit that stores its response. Only the endpoint with an optional key may end
+              // without one, when there is nothing left to do: the response is then stored here. If a commit has stored it,
+              // this writes nothing.
               const mayEndWithoutCommit = step.keyless !== undefined
               const stored = mayEndWithoutCommit ? idempotency.complete(claim, response) : Effect.void
               return Effect.as(stored, httpResponse(response))
             },
             onFailure: (error) => Effect.map(settleKey(claim, error), errorResponse)
           }),
-          // Whether money moved is not known here. Where a transaction exists, the key answers from it.
+          // Whether money moved is unknown here. When a transaction exists, the key answers from it.
           Effect.catchCause((cause) =>
             logBroken(cause, request, step.about ?? claim.reference).pipe(
               Effect.andThen(internalError(request, step.about ?? claim.reference)),
@@ -243,24 +247,26 @@ export class Idempotent extends Context.Service<
         )
 
       /**
-       * Gives the error to answer. A retriable one releases the key, and a terminal one is stored under it, unless it names a transaction: then
-       * the commit that made the transaction has stored it. Under an ambiguous one the key stays with its transaction.
+       * Decides what becomes of the key, and returns the error for the response. A retriable error releases the key. A terminal
+       * one is stored under it, unless it names a transaction: then the commit that made the transaction has stored it. After
+       * an ambiguous error the key stays with its transaction.
        */
       const settleKey = Effect.fnUntraced(function* (claim: Claim, error: ApiError) {
-        // Nothing was made for this key, so that it may run again. A duplicate charge names a reference, but the earlier charge's.
+        // Nothing was created for this key, so it may run again. A duplicate charge names a reference, but that of the earlier
+        // charge.
         if (error._tag === "duplicate_charge_in_flight" || classOf(error) === "retriable") {
           yield* idempotency.release(claim)
           return error
         }
         if (classOf(error) !== "terminal" || namesTransaction(error)) return error
         const limited = yield* storeLimit(claim)
-        // Too many refusals are stored: this one is not, and the tenant has to come back, unless the claim was lost meanwhile.
+        // Too many refusals are stored. This one is not: the tenant has to retry, unless the claim was lost in the meantime.
         if (limited !== null && (yield* idempotency.release(claim))) return limited
         yield* idempotency.complete(claim, errorEnvelope(error))
         return error
       })
 
-      /** Bounds the errors that are stored for a tenant. Null where there is room for one more. */
+      /** Bounds the number of stored refusals per tenant. Null when there is room for one more. */
       const storeLimit = ({ scope: { appId, mode } }: Claim): Effect.Effect<RateLimited | null> => {
         if (policy.keptRefusals === "off") return Effect.succeed(null)
         return Effect.map(rates.take(`refusals:tenant:${appId}:${mode}`, policy.keptRefusals, 1), (taken) =>
@@ -271,7 +277,7 @@ export class Idempotent extends Context.Service<
       const logBroken = (cause: Cause.Cause<unknown>, { requestId }: SignedRequest, reference: string) =>
         Effect.logError("a money step broke", cause).pipe(Effect.annotateLogs({ request_id: requestId, reference }))
 
-      /** `internal_error`, with the reference where a transaction of that reference is known to exist. */
+      /** `internal_error`, with the reference when a transaction with it is known to exist. */
       const internalError = Effect.fnUntraced(function* (
         { caller, requestId }: SignedRequest,
         reference: string,

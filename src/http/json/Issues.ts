@@ -3,12 +3,12 @@ import { holdsCard } from "../../domain/CardNumber.ts"
 import type { Issue } from "../../domain/errors/Terminal.ts"
 import { isJsonObject, type JsonTree } from "./StrictJson.ts"
 
-/** A response names at most this many issues, however many a request has. */
+/** A response names at most this many issues, however many the request has. */
 const MOST_ISSUES = 32
-/** Longest path of one issue, in characters; a longer one ends in `...`. */
+/** The longest path of an issue, in characters; a longer one ends in `...`. */
 const LONGEST_PATH = 100
 
-/** A place in a body: a member or an item, and the place that holds it. Its path is made only where something is wrong. */
+/** A place in a body: a member or item, and the place that contains it. Its path is built only when something is wrong there. */
 export interface JsonPath {
   readonly name: string | number
   /** Null: the body itself. */
@@ -21,8 +21,8 @@ export const childPath = (within: JsonPath | null, name: string | number): JsonP
 export const issueAt = (place: JsonPath | null, message: string): Issue => ({ path: pathOf(place), message })
 
 /**
- * The first `MOST_ISSUES` issues of several generators, each once. No generator runs beyond the bound, so that a body with a thousand
- * mistakes costs no more than one with a few dozen.
+ * The first `MOST_ISSUES` distinct issues of several generators. The generators stop at the bound, so that a body with a
+ * thousand mistakes costs no more than one with a few dozen.
  */
 export const bounded = (...walks: ReadonlyArray<Iterable<Issue>>): ReadonlyArray<Issue> => {
   const found = new Map<string, Issue>()
@@ -34,7 +34,7 @@ export const bounded = (...walks: ReadonlyArray<Iterable<Issue>>): ReadonlyArray
   return [...found.values()]
 }
 
-/** Names of members joined by dots, at most `LONGEST_PATH` characters. The names are the caller's own: see `shownName`. */
+/** Member names joined by dots, at most `LONGEST_PATH` characters. The names come from the caller: see `shownName`. */
 export const pathOf = (place: JsonPath | null): string => {
   const names: Array<string> = []
   for (let at = place; at !== null; at = at.within) names.push(shownName(at.name))
@@ -48,13 +48,13 @@ const shownName = (name: string | number): string => {
   return holdsCard(beginning) ? "?" : beginning.replace(/[^ !#-[\]-~]/g, "?")
 }
 
-// Messages of a schema's issues, written for the API's users. They come from here and from the `expected` of each check, which continues
-// "must be"; the test of all bodies finds a check without one.
+// Messages of schema issues, written for users of the API. They come from here and from the `expected` of each check, which
+// continues "must be"; the test of all bodies detects a check without one.
 
 export const REQUIRED = "is required"
 const INVALID = "is not valid"
 
-/** The issues of a schema, one at a time, each with the path of its field. `tree` is the body, undefined where there is none. */
+/** The issues of a schema, one at a time, each with the path of its field. `tree`: the body; undefined when there is none. */
 export function* fieldIssues(
   issue: SchemaIssue.Issue,
   tree: JsonTree | undefined,
@@ -83,7 +83,7 @@ export function* fieldIssues(
   }
 }
 
-/** The value is of no kind of a union. The member that names the kind is missing or wrong. */
+/** The value matches no member of a union: the property that names its kind is missing or wrong. */
 const unmatched = (union: SchemaAST.Union, tree: JsonTree | undefined, place: JsonPath | null): Issue => {
   const kinds = union.types.filter(SchemaAST.isObjects)
   const [discriminator] = kinds.flatMap(({ propertySignatures }) =>

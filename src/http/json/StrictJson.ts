@@ -1,6 +1,6 @@
 import { Result } from "effect"
 
-/** A number as it was written. It is echoed as its own text, so that nothing rounds it. */
+/** A number as it was written. It is echoed as the same text, so that nothing rounds it. */
 export class NumberLiteral {
   readonly source: string
   constructor(source: string) {
@@ -16,7 +16,7 @@ export interface JsonObject {
   readonly [member: string]: JsonTree
 }
 
-/** Why a body was not read. It holds no part of the body and is safe to show. */
+/** Why a body was not parsed. It contains no part of the body and is safe to show. */
 export type Malformed =
   | "The body is not UTF-8."
   | "The body is not JSON."
@@ -25,7 +25,7 @@ export type Malformed =
 
 export const DEEPEST = 32
 
-/** Reads bytes as JSON, more strictly than JSON.parse: UTF-8 only, no member twice, at most `DEEPEST` deep. */
+/** Parses bytes as JSON, more strictly than JSON.parse: UTF-8 only, no member twice, at most `DEEPEST` levels deep. */
 export const parseStrict = (bytes: Uint8Array): Result.Result<JsonTree, Malformed> => {
   try {
     return Result.succeed(new Reader(utf8.decode(bytes)).whole())
@@ -50,10 +50,10 @@ export const withNumbers = (tree: JsonTree): unknown => {
   return members
 }
 
-// JSON has no byte order mark: it stays in the text and is refused there.
+// JSON has no byte order mark: it is left in the text, where the parser refuses it.
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true })
 
-/** Ends the reading; never leaves this file. */
+/** Aborts parsing; never leaves this file. */
 class Stop {
   readonly reason: Malformed
   constructor(reason: Malformed) {
@@ -63,7 +63,7 @@ class Stop {
 
 const NUMBER = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y
 const SPACE = /[ \t\n\r]*/y
-// Plain characters (no control, quote or backslash) and escapes. JSON.parse then checks and reads the escapes.
+// Plain characters (no control characters, quotes or backslashes) and escapes. JSON.parse then checks and decodes the escapes.
 const STRING = /"[ !#-[\]-\uffff]*(?:\\.[ !#-[\]-\uffff]*)*"/y
 
 /** A recursive-descent parser. It refuses a body that nests too deep long before the stack overflows. */
