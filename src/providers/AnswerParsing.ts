@@ -2,7 +2,10 @@ import { Effect, Option, Schema } from "effect"
 import type { Fact } from "../domain/Fact.ts"
 import { exactJson, type ProviderResponse } from "./Transport.ts"
 
-/** The meaning of an answer. `alarm` is for the operator: the provider, or our account there, differs from its adapter's expectations. */
+/**
+ * The fact that a response proves. `alarm` is for the operator: the provider, or our account there, does not behave as its
+ * adapter expects.
+ */
 export interface FactWithAlarm<F> {
   readonly fact: F
   readonly alarm: string | null
@@ -11,12 +14,12 @@ export interface FactWithAlarm<F> {
 export type Unknown = Extract<Fact, { _tag: "Unknown" }>
 export type Answered = Extract<ProviderResponse, { _tag: "Answered" }>
 
-/** No answer that can be believed, as a fact: what came back proves nothing. */
+/** Turns a response that cannot be trusted into an `Unknown` fact, because it proves nothing. */
 export type ReadAsUnknown = (response: ProviderResponse) => FactWithAlarm<Unknown>
 
 export const withoutAlarm = <F>(fact: F): FactWithAlarm<F> => ({ fact, alarm: null })
 
-/** The body of an answer with one of these statuses, where it has the shape that it must have. */
+/** The body of a response with a matching status, when it has the expected shape. */
 export const decoded = <A>(
   schema: Schema.ConstraintDecoder<A>,
   response: ProviderResponse,
@@ -26,7 +29,10 @@ export const decoded = <A>(
     ? Option.flatMap(exactJson(response), Schema.decodeUnknownOption(schema))
     : Option.none()
 
-/** The rows that a search found, each once, as it was shown last; undefined where its answer cannot be read. */
+/**
+ * The rows of a search result, without duplicates; of a repeated row the last version. Undefined when the response cannot be
+ * parsed.
+ */
 export const foundRows = <Row extends { readonly id: string }>(
   schema: Schema.ConstraintDecoder<{ readonly result: ReadonlyArray<Row> }>,
   response: ProviderResponse
@@ -35,7 +41,7 @@ export const foundRows = <Row extends { readonly id: string }>(
     Option.map(decoded(schema, response), ({ result }) => [...new Map(result.map((row) => [row.id, row])).values()])
   )
 
-/** Reads an error in the provider's own form, whatever its status. The page of a machine in between has another form, and is none. */
+/** Reads an error in the provider's own form, whatever its status. An error page of a proxy has another form and is ignored. */
 export const errorIn = <A>(schema: Schema.ConstraintDecoder<A>): ((response: ProviderResponse) => A | undefined) => {
   const decode = Schema.decodeUnknownOption(schema)
   return (response) =>
@@ -47,7 +53,10 @@ export const isSuccess = (status: number): boolean => status >= 200 && status <=
 export const isAnswered = (response: ProviderResponse, ...statuses: ReadonlyArray<number>): boolean =>
   response._tag === "Answered" && statuses.includes(response.status)
 
-/** No answer that can be believed; `said` is how one that came is noted, and whether that is loud. */
+/**
+ * The `Unknown` fact of a response that cannot be trusted. `said` returns the note for an answered call, and the alarm if there
+ * is one.
+ */
 export const unknownOutcome = (
   response: ProviderResponse,
   said: (answered: Answered, reason: Unknown["reason"]) => { readonly note: string; readonly alarm: string | null }
@@ -66,7 +75,7 @@ const unknownReasons: ReadonlyMap<number, Unknown["reason"]> = new Map([
   [504, "timeout"]
 ])
 
-/** Loud are a success that cannot be read, and what says that our account is refused. */
+/** Alarms for a success that cannot be parsed, and for a refusal of our account. */
 export const unknownReader =
   (provider: string, notAdmitted: string): ReadAsUnknown =>
   (response) =>
@@ -76,7 +85,7 @@ export const unknownReader =
         : { note: `HTTP ${status}`, alarm: status === 401 || status === 403 ? notAdmitted : null }
     )
 
-/** Of a provider whose errors have codes: how an answer is noted, with its code where it has one. Loud is what cannot be read. */
+/** For a provider with error codes: builds notes that contain the code, and alarms for responses that cannot be parsed. */
 export const codedAnswers = (provider: string, codeOf: (response: ProviderResponse) => string | null) => {
   const noteOf = (answered: Answered): string => {
     const code = codeOf(answered)
@@ -90,18 +99,18 @@ export const codedAnswers = (provider: string, codeOf: (response: ProviderRespon
   return { noteOf, readAsUnknown }
 }
 
-/** An answer that can be read, and does not make sense. */
+/** A response that can be parsed but makes no sense. */
 export const unreadable = (why: string, status: string): FactWithAlarm<Unknown> => ({
   fact: { _tag: "Unknown", reason: "bad_response", note: why },
   alarm: `${why} (status ${JSON.stringify(status.slice(0, LONGEST_STATUS))})`
 })
 const LONGEST_STATUS = 40
 
-/** An alarm is for the operator: what it says is a field, so that each has the one sentence that is searched for. */
+/** An alarm is for the operator. Its text is a field, so that the log message is constant and can be searched for. */
 export const logAlarm = (alarm: string): Effect.Effect<void> =>
   Effect.annotateLogs(Effect.logError("a provider, or our account there, is not as its adapter expects"), { alarm })
 
-/** The fact is the same with and without its alarm. */
+/** Logs a fact's alarm, if it has one, and returns the fact. */
 export const alarmLogger =
   (provider: string) =>
   <F>({ alarm, fact }: FactWithAlarm<F>, reference: string): Effect.Effect<F> =>

@@ -10,7 +10,10 @@ interface Held {
   readonly currency: string
 }
 
-/** A currency that the gateway does not know is not its own; `down` leaves out digits finer than the currency: they cannot be paid out. */
+/**
+ * Leaves out currencies that the gateway does not know. `down` drops digits finer than the currency, because they cannot be
+ * paid out.
+ */
 export const balancesAt = Effect.fnUntraced(function* (
   provider: string,
   held: ReadonlyArray<Held>,

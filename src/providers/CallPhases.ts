@@ -1,7 +1,7 @@
 import { buildConnector } from "@effect/platform-node/Undici"
 import { type CallPhase, type CallTime, callPhases } from "../domain/CallTimes.ts"
 
-/** A connection that was opened for a call: how long each part took, in milliseconds; null where there was none. */
+/** A connection that was opened for a call, with the duration of each phase in milliseconds; null when there was none. */
 interface Opened {
   readonly endedAt: number
   readonly dnsMs: number | null
@@ -9,10 +9,10 @@ interface Opened {
   readonly tlsMs: number | null
 }
 
-/** Milliseconds of the monotonic clock. */
+/** Milliseconds on the monotonic clock. */
 type Now = () => number
 
-/** One call's way, for its span, the log and the history: nothing is decided by it. */
+/** The timing of one call, for its span, the log and the history. No decision depends on it. */
 export class CallPhases {
   readonly #now: Now
   readonly #begunAt: number
@@ -28,20 +28,20 @@ export class CallPhases {
     this.#openedLast = openedLast
   }
 
-  /** A connection is at hand, and the request is written to it. */
+  /** A connection is ready, and the request is being written to it. */
   written(): void {
     this.#writtenAt = this.#now()
     const opened = this.#openedLast()
     this.#opened = opened !== null && opened.endedAt >= this.#begunAt ? opened : null
   }
 
-  /** The answer's status and headers are there. */
+  /** The response's status and headers have arrived. */
   answered(headers: Readonly<Record<string, string | ReadonlyArray<string> | undefined>>): void {
     this.#answeredAt = this.#now()
     this.#requestId = requestIdOf(headers)
   }
 
-  /** Of a call that has just ended. Null is what it did not come to. */
+  /** The durations of a call that has just ended; null for a phase that it did not reach. */
   get ended() {
     const endedAt = this.#now()
     return {
@@ -58,7 +58,7 @@ export class CallPhases {
 const between = (from: number | null, until: number | null): number | null =>
   from === null || until === null ? null : until - from
 
-/** As attributes of the call's span, in tenths of a millisecond. */
+/** As attributes of the call's span, rounded to tenths of a millisecond. */
 export const phaseAttributes = ({ bodyMs, connectionWaitMs, firstByteMs, opened, requestId }: CallPhases["ended"]) => ({
   "gateway.connection_wait_ms": tenths(connectionWaitMs),
   ...(opened === null ? {} : { "gateway.connect_ms": tenths(opened.connectMs) }),
@@ -69,7 +69,7 @@ export const phaseAttributes = ({ bodyMs, connectionWaitMs, firstByteMs, opened,
   ...(requestId === null ? {} : { "gateway.provider_request_id": requestId })
 })
 
-/** The same for a line of the history, where it stands beside the call's end, with the wait for the account's pace before it. */
+/** For a line of the history: the durations with the wait for the account's pace before them. */
 export const phasesOf = (
   { bodyMs, connectionWaitMs, firstByteMs, opened, tookMs }: CallPhases["ended"],
   paceMs: number
@@ -94,9 +94,9 @@ export const phasesOf = (
 
 const tenths = (ms: number): number => Math.round(ms * 10) / 10
 
-/** The headers in which providers, and what stands before them, name a request; a provider's support asks for it. */
+/** Headers in which providers, and proxies in front of them, return a request id. A provider's support asks for it. */
 const REQUEST_IDS = ["x-request-id", "request-id", "x-correlation-id", "x-amzn-requestid", "cf-ray"] as const
-/** The form of all of them: no text for people. */
+/** The form of all of these ids; anything else is ignored. */
 const REQUEST_ID = /^[\w.:-]{1,100}$/
 
 const requestIdOf = (headers: Readonly<Record<string, string | ReadonlyArray<string> | undefined>>): string | null => {
@@ -114,7 +114,7 @@ interface Emitter {
 const isEmitter = (value: unknown): value is Emitter =>
   typeof value === "object" && value !== null && "once" in value && typeof value.once === "function"
 
-/** Opens connections, and knows how long the last one took. */
+/** Opens connections and records how long the last one took. */
 export const timedConnector = (now: Now, options: buildConnector.BuildOptions) => {
   const dial = buildConnector(options)
   let last: Opened | null = null
@@ -122,7 +122,7 @@ export const timedConnector = (now: Now, options: buildConnector.BuildOptions) =
     const begunAt = now()
     let lookedUpAt: number | null = null
     let connectedAt: number | null = null
-    // It gives its socket, though its type does not say so.
+    // The connector returns its socket, although its type does not say so.
     const socket: unknown = dial(target, (...ended) => {
       const endedAt = now()
       const tcpAt = connectedAt ?? endedAt

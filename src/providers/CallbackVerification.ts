@@ -5,25 +5,25 @@ import { isReference, type Reference } from "../domain/Ids.ts"
 import type { Callbacks, RawCallback } from "../services/ports/Provider.ts"
 import type { CallbackHint } from "../services/ports/ProviderInbox.ts"
 
-/** Longer than any provider's own. */
+/** Longer than any provider's ids. */
 const LONGEST_ID = 64
 
 /** The record that a verified body names; `id` is an identifier by which the provider can be polled. */
 interface Named {
   readonly reference: string | null | undefined
   readonly id: string | null | undefined
-  /** The reported outcome, by the provider's own table of words. */
+  /** The reported outcome, from the provider's vocabulary. */
   readonly says?: Reported | undefined
 }
 
-/** Reads what a callback points at. A genuine one of an unknown shape points at nothing; it is kept for a person. */
+/** Reads the record that a callback names. A genuine callback of an unknown shape names none; it is stored for an operator. */
 export const hintReader = <A>(...reading: Parameters<typeof shapedHints<A>>): ((body: Uint8Array) => CallbackHint) => {
   const hintOf = shapedHints(...reading)
   return (body) => Option.getOrElse(hintOf(body), () => nothing)
 }
 const nothing: CallbackHint = { reference: null, providerReference: null }
 
-/** The same at a provider that proves nothing: what has another shape is no callback. */
+/** The same for a provider whose callbacks carry no proof: a body of another shape is not accepted as a callback. */
 export const shapedHints = <A>(
   schema: Schema.ConstraintDecoder<A>,
   namedIn: (body: A) => Named,
@@ -45,7 +45,10 @@ export const bodyDecoder = <A>(schema: Schema.ConstraintDecoder<A>): ((body: Uin
 
 const TOKEN = /"(?:[^"\\]|\\.)*"|[{}[\]:,]|[^\s"{}[\]:,]+/g
 
-/** The text of a member of a JSON object, byte for byte as it was sent, for signatures over a part of a body; undefined where there is none. */
+/**
+ * The text of a member of a JSON object, byte for byte as it was sent, for signatures over part of a body; undefined when it is
+ * absent.
+ */
 export const memberText = (json: string, name: string): string | undefined => {
   let depth = 0
   let before = ""
@@ -69,7 +72,10 @@ interface HmacSignature {
   readonly hintOf: (body: Uint8Array) => CallbackHint
 }
 
-/** A callback is genuine when its header is the hexadecimal HMAC of its bytes under the secret; under an empty secret none is. */
+/**
+ * A callback is genuine when its header is the hexadecimal HMAC of its bytes under the secret. Nothing verifies under an empty
+ * secret.
+ */
 export const hmacCallbacks = ({ algorithm, header, hintOf, secret }: HmacSignature): Callbacks => ({
   verify: ({ body, headers }) => {
     const given = headers[header] ?? ""
@@ -81,21 +87,25 @@ export const hmacCallbacks = ({ algorithm, header, hintOf, secret }: HmacSignatu
 
 const hexadecimal = { sha256: /^[0-9a-f]{64}$/i, sha512: /^[0-9a-f]{128}$/i }
 
-/** Of a callback that shows its secret: both as digests of one length, so that neither the secret's length nor its beginning shows in the time. */
+/**
+ * For callbacks that contain the secret. Compares digests of equal length, so that timing reveals neither the secret's length
+ * nor its beginning.
+ */
 export const isSameSecret = (given: string, secret: string): boolean => timingSafeEqual(digestOf(given), digestOf(secret))
 const digestOf = (text: string): Buffer => createHash("sha256").update(text).digest()
 
 interface TimedSignature {
   readonly header: string
-  /** Of each of the accounts that call the same address. */
+  /** One per account that calls this address. */
   readonly secrets: ReadonlyArray<Redacted.Redacted>
   readonly hintOf: (body: Uint8Array) => CallbackHint
 }
 
 /**
- * A callback is genuine when its header is `t=1764342245,v1=9a1c…` with the hexadecimal HMAC-SHA256 of those seconds and, directly behind them, its
- * bytes; there are several `v1` while a secret is changed. One without the header is genuine when it shows the secret itself as a bearer. How old it
- * is is not asked: a callback is only a reason to ask, and one that was seen before is nothing new.
+ * A callback is genuine when its header is `t=1764342245,v1=9a1c…`, where `v1` is the hexadecimal HMAC-SHA256 of these seconds
+ * followed by the body; during a secret rotation there are several `v1`. A callback without the header is genuine when it sends
+ * the secret itself as a bearer token. The timestamp's age is not checked: a callback only triggers a poll, so a replay changes
+ * nothing.
  */
 export const timedOrBearerCallbacks = ({ header, hintOf, secrets }: TimedSignature): Callbacks => ({
   verify: (callback) =>

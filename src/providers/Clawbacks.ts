@@ -8,7 +8,7 @@ import { type AmountFormat, majorUnits, meaningBy, sumOf } from "./ProviderStatu
 import { readableRows } from "./Rows.ts"
 import { instantIn } from "./Statements.ts"
 
-/** Disputes and refunds are few: a list that is longer is none of them. */
+/** Disputes and refunds are few; a longer list must be something else. */
 const MAXIMUM_PAGES = 200
 
 /** One of the provider's lists of disputes or refunds. */
@@ -24,7 +24,7 @@ interface ClawbackList<A, Row> {
 
 type Reader = (connection: Connection, query: ClawbackQuery) => Effect.Effect<ReadonlyArray<ListedClawback>, ProviderError>
 
-/** Reads one list to its end. A row that cannot be read is an alarm, and hides no other one. */
+/** Reads one list to its end. A row that cannot be parsed raises an alarm and is left out. */
 export const clawbackList =
   <A, Row>({ clawbackOf, isLast, operation, path, row, rows, schema }: ClawbackList<A, Row>): Reader =>
   (connection, query) =>
@@ -38,7 +38,7 @@ export const clawbackList =
       return yield* connection.giveUp(`a list of ${connection.title}'s does not end: ${operation}`)
     })
 
-/** All of the lists together. One that cannot be read hides nothing of the others. */
+/** Reads all lists. When one cannot be read, the others are still returned. */
 export const clawbacksOf = (connection: Connection, ...lists: ReadonlyArray<Reader>): ListClawbacks =>
   Effect.fn(`${connection.name}.clawbacks`)(function* (query) {
     const read = yield* Effect.forEach(lists, (list) => Effect.option(list(connection, query)))
@@ -48,7 +48,7 @@ export const clawbacksOf = (connection: Connection, ...lists: ReadonlyArray<Read
 type Written = string | null | undefined
 
 interface WrittenClawback extends Pick<Clawback, "by" | "id"> {
-  /** Undefined where the provider's word is unknown. */
+  /** Undefined when the provider's word is unknown. */
   readonly state: Clawback["state"] | undefined
   readonly status: string
   readonly amount: Written
@@ -57,13 +57,13 @@ interface WrittenClawback extends Pick<Clawback, "by" | "id"> {
   readonly answerBy?: Written
 }
 
-/** A provider's words for the state of a clawback. */
+/** A provider's words for the states of a clawback. */
 export const clawbackStates = (words: Parameters<typeof meaningBy<Clawback["state"]>>[1]) =>
   meaningBy<Clawback["state"]>(["open", "taken", "kept"], words)
 
 const LONGEST_REASON = 80
 
-/** As a fact of a charge in this currency. */
+/** The clawback as a fact about a charge in this currency. */
 export const clawbackIn =
   (
     { amount, answerBy, currency: named, reason, status, state = "unknown", ...rest }: WrittenClawback,
@@ -72,7 +72,7 @@ export const clawbackIn =
   (stored: Currency): Clawback => {
     const currency = isCurrency(named) ? named : stored
     const said = [reason ?? "", `status ${status}`].filter((word) => word !== "")
-    // Only the first characters are kept: of an unknown word they are that word.
+    // The reason is truncated. For an unknown state the provider's word comes first, so that it is kept.
     const words = (state === "unknown" ? said.toReversed() : said).join(", ")
     const sum = Option.getOrNull(Option.fromUndefinedOr(sumOf({ amount, currency }, format)))
     const isForeign = named !== null && named !== undefined && !isCurrency(named)

@@ -7,20 +7,20 @@ import type { ProviderCall, ProviderResponse, Transport } from "./Transport.ts"
 export interface Call {
   readonly operation: string
   readonly method: "GET" | "POST"
-  /** From the base URL on, query included. */
+  /** Relative to the base URL, with the query. */
   readonly path: string
-  /** Money in it is RawJson, or a bigint of minor units: exact to the digit. */
+  /** Amounts are RawJson, or a bigint of minor units, so that every digit is exact. */
   readonly body?: object
-  /** Beside those that every call to this account has. */
+  /** In addition to the headers of every call to this account. */
   readonly headers?: ProviderCall["headers"]
-  /** A 401 is an answer to this call and does not mean the token, which money calls go on with. */
+  /** A 401 is the answer to this call and does not end the token, which money calls keep using. */
   readonly keepsToken?: true
 }
 
-/** Authenticated calls. `until` is a `Deadline`'s moment. */
+/** Makes an authenticated call. `until`: its time limit from `Deadline`. */
 export type Client = (call: Call, until: number) => Effect.Effect<ProviderResponse>
 
-/** The time limit of a call that begins now, on the monotonic clock: milliseconds of no particular origin. */
+/** The time limit of a call that begins now, in milliseconds of the monotonic clock. */
 export type Deadline = Effect.Effect<number>
 
 const NANOS_A_MS = 1_000_000
@@ -30,7 +30,7 @@ export const deadlineAfter = (timeoutMs: number): Deadline => Effect.map(now, (b
 
 export const timeLeft = (until: number): Effect.Effect<number> => Effect.map(now, (at) => Math.max(0, until - at))
 
-/** One call in JSON, made once. A call with a body is captured, masked. */
+/** Makes one call in JSON, without a retry. The request and response of a call with a body are captured, masked. */
 export const calling = (baseUrl: string, transport: Transport) => {
   const base = baseUrl.replace(/\/+$/, "")
   return Effect.fnUntraced(function* (
@@ -59,7 +59,7 @@ export const calling = (baseUrl: string, transport: Transport) => {
   })
 }
 
-/** Where one secret, sent with each call, opens the account. */
+/** For accounts that are opened by one secret, sent with each call. */
 export const bearerClient = (baseUrl: string, secret: Redacted.Redacted, transport: Transport): Client => {
   const call = calling(baseUrl, transport)
   return (one, until) => call(one, until, { authorization: `Bearer ${Redacted.value(secret)}` })

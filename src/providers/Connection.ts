@@ -9,37 +9,40 @@ import { deadlineAfter } from "./Client.ts"
 import { noneTurnedAway, PaceBuckets, PaceOf, paced } from "./Pace.ts"
 import { openTransport, type ProviderResponse, type Transport } from "./Transport.ts"
 
-/** The names of a provider, and its way to read an answer as unknown. */
+/** A provider's names, and how it turns an untrusted response into `Unknown`. */
 export interface Identity {
-  /** As corridor rows spell it. */
+  /** As in corridor rows. */
   readonly name: string
-  /** As alarms call it. */
+  /** As in alarms. */
   readonly title: string
   readonly readAsUnknown: ReadAsUnknown
-  /** Its contracts end at the border, and each has a pace of its own. */
+  /** True when its contracts are per country, each with a pace of its own. */
   readonly accountPerCountry?: boolean
 }
 
-/** One account at a provider, with what every adapter does over it. */
+/** One account at a provider, with the functions that every adapter needs. */
 export interface Connection extends Identity {
   readonly client: Client
-  /** Of a call that begins now. */
+  /** For a call that begins now. */
   readonly deadline: Deadline
-  /** One call with a deadline of its own, made once. */
+  /** Makes one call with its own deadline, without a retry. */
   readonly call: (call: Call) => Effect.Effect<ProviderResponse>
-  /** The answer to a free read; one that cannot be believed is a ProviderError, and logged where it is loud. */
+  /**
+   * Decodes the response to a free read. A response that cannot be trusted becomes a ProviderError, and is logged when it
+   * raises an alarm.
+   */
   readonly read: <A>(schema: Schema.ConstraintDecoder<A>, response: ProviderResponse) => Effect.Effect<A, ProviderError>
-  /** Asks for it and reads it. */
+  /** Makes a free read and decodes its response. */
   readonly get: <A>(schema: Schema.ConstraintDecoder<A>, operation: string, path: string) => Effect.Effect<A, ProviderError>
-  /** For an answer that cannot be used. */
+  /** Fails for a response that cannot be used. */
   readonly giveUp: (alarm: string | null) => Effect.Effect<never, ProviderError>
   readonly logAlarm: <F>(reading: FactWithAlarm<F>, reference: string) => Effect.Effect<F>
 }
 
-/** The operations of a provider over one account; one that it does not have is absent. */
+/** A provider's operations for one account; an operation that it does not have is absent. */
 export type Operations = Omit<Adapter, "name" | "mode" | "guarantees" | "moneyHeldMs">
 
-/** Opens one account in one mode, as its provider's `open` says. Its connections close with the scope. */
+/** Opens one account in one mode with the provider's `open`. Its connections close with the scope. */
 export const adapterOf = <Account>(
   { accountPerCountry = false, name }: Identity,
   guarantees: ProviderGuarantees,
@@ -57,7 +60,7 @@ export const adapterOf = <Account>(
   })
 }
 
-/** The same calls; what became of each is kept for the console. */
+/** Wraps the transport: the result of each call is kept for the console. */
 const remembering = (
   calls: CallMemory,
   account: { readonly provider: string; readonly mode: Mode },
@@ -72,7 +75,7 @@ const remembering = (
 })
 
 const SERVER_ERROR = 500
-/** They refuse the gateway itself, and not one payment. */
+/** These statuses refuse the gateway itself, not one payment. */
 const NOT_ADMITTED: ReadonlyArray<number> = [401, 403]
 
 const failureOf = (response: ProviderResponse): string | null => {

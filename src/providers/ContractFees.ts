@@ -5,39 +5,42 @@ import type { Instant } from "../domain/Instant.ts"
 import { LARGEST_AMOUNT, type MinorUnits, minor } from "../domain/Money.ts"
 import type { StatusQuery } from "../services/ports/Provider.ts"
 
-/** A provider's charge by its contract for amounts up to `upTo`, in minor units, where its wire does not give it. */
+/** A provider's contract fee for amounts up to `upTo`, in minor units, for providers whose API does not report it. */
 export interface FeeBand {
-  /** With it; null: for whatever is above the band before. */
+  /** Inclusive; null: no upper bound. */
   readonly upTo: bigint | null
-  /** Of the amount, in hundred-millionths: a percentage of six decimals. */
+  /** In hundred-millionths of the amount: a percentage with six decimals. */
   readonly share: bigint
   readonly flat: bigint
   readonly minimum: bigint
-  /** Null: none. */
+  /** Null: no maximum. */
   readonly maximum: bigint | null
 }
 
-/** The contract's terms for the payments that match every member which is not null here. */
+/** The contract's terms for payments that match every member that is not null. */
 export interface FeeEntry {
-  /** The name of the entry, for people. */
+  /** The name of the entry, for operators. */
   readonly name: string
   readonly direction: Direction
   readonly currency: Currency | null
   readonly country: string | null
   readonly method: Method | null
   readonly network: string | null
-  /** From when on it holds; null: always, where no entry of a schedule does. */
+  /** The start of its validity; null: valid whenever no entry of a schedule is. */
   readonly from: Instant | null
-  /** Of a payout: its fee comes back with it, where the whole payout comes back. */
+  /** For a payout: the fee is refunded when the whole payout is returned. */
   readonly returns?: true
-  /** Rising, the last without an end: none of them is falling behind another. */
+  /** In ascending order; the last one has no upper bound. */
   readonly bands: ReadonlyArray<FeeBand>
 }
 
-/** All that one contract says. Two entries that can hold for one payment differ in how much they say of it, or in when they begin. */
+/**
+ * All terms of one contract. Two entries that can apply to the same payment differ in how specific they are, or in when they
+ * begin.
+ */
 export type ContractFees = ReadonlyArray<FeeEntry>
 
-/** A payment, for which a fee is asked. A network that is not known yet is null. */
+/** A payment whose fee is requested. `network` is null while unknown. */
 export interface PricedPayment {
   readonly direction: Direction
   readonly country: string
@@ -48,19 +51,19 @@ export interface PricedPayment {
   readonly at: Instant
 }
 
-/** The parts of a payment that distinguish entries. */
+/** The members that distinguish entries. */
 export const feeKeys = ["country", "method", "network"] as const
 
 const WHOLE = 100_000_000n
 
-/** A percentage with at most six decimals, from 0 to 100, in hundred-millionths of the whole; undefined for any other text. */
+/** A percentage from 0 to 100 with at most six decimals, in hundred-millionths; undefined for any other text. */
 export const shareOf = (percent: string): bigint | undefined => {
   const [, whole, fraction = ""] = /^(0|[1-9]\d{0,2})(?:\.(\d{1,6}))?$/.exec(percent) ?? []
   const share = whole === undefined ? undefined : BigInt(whole + fraction.padEnd(6, "0"))
   return share === undefined || share > WHOLE ? undefined : share
 }
 
-/** The entry that holds: of those that cover the payment the one that says most of it, and of its versions the newest that has begun. */
+/** The entry that applies: the most specific one that covers the payment, and of its versions the newest that has begun. */
 export const feeEntryFor = (fees: ContractFees, payment: Omit<PricedPayment, "amount">): FeeEntry | undefined => {
   const [first] = fees
     .filter((entry) => covers(entry, payment) && (entry.from ?? payment.at) <= payment.at)
@@ -68,7 +71,7 @@ export const feeEntryFor = (fees: ContractFees, payment: Omit<PricedPayment, "am
   return first
 }
 
-/** A share of the amount, rounded up to a minor unit, and the flat part; then no less than the minimum and no more than the maximum. */
+/** The share of the amount, rounded up to a minor unit, plus the flat part, kept between the minimum and the maximum. */
 export const feeBy = ({ bands }: Pick<FeeEntry, "bands">, amount: MinorUnits): MinorUnits => {
   const band = bands.find(({ upTo }) => upTo === null || amount <= upTo)
   if (band === undefined) throw new Error("the last band of a fee has no end")
@@ -79,15 +82,15 @@ export const feeBy = ({ bands }: Pick<FeeEntry, "bands">, amount: MinorUnits): M
   return minor(fee > LARGEST_AMOUNT ? LARGEST_AMOUNT : fee)
 }
 
-/** Undefined where the contract names none. */
+/** Undefined when the contract has no entry for the payment. */
 export const contractFee = (fees: ContractFees, payment: PricedPayment): MinorUnits | undefined => {
   const entry = feeEntryFor(fees, payment)
   return entry === undefined ? undefined : feeBy(entry, payment.amount)
 }
 
 /**
- * The fee of a charge of this amount: the one that was fixed when it was opened, else by the contract at that time; null where neither is
- * known.
+ * The fee of a charge of this amount: the one fixed when the charge was opened, otherwise by the contract at that time; null
+ * when neither is known.
  */
 export const chargeFee =
   (fees: ContractFees, { charge, currency, sentAt }: Pick<StatusQuery, "charge" | "currency" | "sentAt">) =>
@@ -98,13 +101,13 @@ export const chargeFee =
     return contractFee(fees, { direction: "collection", country, currency, method, network, amount, at: sentAt }) ?? null
   }
 
-/** When the contract says something else of such a payment next; undefined where it does not. */
+/** When the contract's terms for such a payment change next; undefined when they do not. */
 export const nextFeeChange = (fees: ContractFees, payment: Omit<PricedPayment, "amount">): Instant | undefined =>
   fees
     .flatMap((entry) => (entry.from !== null && entry.from > payment.at && covers(entry, payment) ? [entry.from] : []))
     .sort((a, b) => a - b)[0]
 
-/** The amounts at which a band begins that costs less than the one before it: there alone the fee falls as the amount rises. */
+/** The amounts at which a band begins that costs less than the one before it. Only there the fee falls as the amount rises. */
 export const fallsIn = ({ bands }: Pick<FeeEntry, "bands">): ReadonlyArray<MinorUnits> =>
   bands.flatMap(({ upTo }) => {
     if (upTo === null || upTo >= LARGEST_AMOUNT) return []
@@ -117,7 +120,7 @@ const covers = (entry: FeeEntry, payment: Omit<PricedPayment, "amount" | "at">):
   (entry.currency === null || entry.currency === payment.currency) &&
   feeKeys.every((key) => entry[key] === null || entry[key] === payment[key])
 
-/** An entry of a schedule comes before every plain setting. */
+/** An entry of a schedule takes precedence over a plain setting. */
 const saysOf = (entry: FeeEntry): number => (entry.from === null ? -1 : feeKeys.filter((key) => entry[key] !== null).length)
 
 const plain = { currency: null, country: null, method: null, network: null, from: null } as const

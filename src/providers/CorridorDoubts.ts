@@ -7,10 +7,10 @@ import { ProviderSwitches, switchedOff } from "../services/ports/ProviderSwitche
 import type { OpenedAccount, ProviderAccounts } from "./ProviderModule.ts"
 import { contractPrices } from "./Registry.ts"
 
-/** An amount that most corridors take, where the row has no minimum. */
+/** Used when the row has no minimum: an amount that most corridors accept. */
 const SAMPLE: MinorUnits = minor(100_000n)
 
-/** The accounts are opened to see what they are able to do, and closed before it answers. */
+/** Opens the accounts to see what they can do, and closes them before it returns. */
 export const corridorDoubts = Effect.fnUntraced(function* (
   accounts: ReadonlyArray<ProviderAccounts>,
   at: Instant,
@@ -52,7 +52,7 @@ const doubtsOf = (
   return [...live, ...(accounts.contract === null ? [] : unpriced(accounts, row, at))]
 }
 
-/** A provider with a contract makes no payment that the contract has no fee for. */
+/** A provider with a contract refuses payments for which the contract has no fee. */
 const unpriced = (accounts: ProviderAccounts, row: Corridor, at: Instant): ReadonlyArray<string> => {
   const { country, currency, direction, method, minimum, networks } = row
   const wanted = networks.length === 0 ? [null] : networks

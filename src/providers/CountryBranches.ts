@@ -21,13 +21,13 @@ import { misroutedTo, type Refused } from "./Refusals.ts"
 import { type ListReader, statementOf, together } from "./Statements.ts"
 import type { Transport } from "./Transport.ts"
 
-/** Our account in one country, where a provider's keys and wallets end at the border. No two of them are of one country. */
+/** Our account in one country, for providers whose keys and wallets are per country. There is at most one per country. */
 export interface CountryAccount {
   readonly country: string
   readonly currency: Currency
 }
 
-/** The same with calls of its own. */
+/** A country account with its own connection. */
 export interface Branch<Account extends CountryAccount> {
   readonly account: Account
   readonly connection: Connection
@@ -35,7 +35,7 @@ export interface Branch<Account extends CountryAccount> {
 
 interface Opening<Account, Opened> {
   readonly accounts: ReadonlyArray<Account>
-  /** Of a provider with one network. */
+  /** For a provider with a single network. */
   readonly network: string
   readonly open: (account: Account, transport: Transport) => Effect.Effect<Opened>
   readonly transport: Transport
@@ -44,10 +44,13 @@ interface Opening<Account, Opened> {
 
 type Look = (order: StatusQuery, until: number) => Effect.Effect<FactWithAlarm<StatusOutcome>>
 
-/** Less than a payout waits for it: a question that hangs is one that failed, and a circuit that opens spares the next payouts the wait. */
+/**
+ * Shorter than a payout waits for it. A lookup that hangs counts as failed, and once the circuit opens, the next payouts do not
+ * wait.
+ */
 const HOLDER_WITHIN_MS = 2_500
 
-/** The countries of an account, each with calls of its own, and the way of an order or a question to its country. */
+/** Opens the country accounts, each with its own connection, and routes orders and queries to the right one. */
 export const openBranches = Effect.fnUntraced(function* <
   Account extends CountryAccount,
   Opened extends Account & { readonly client: Client }
@@ -72,7 +75,7 @@ export const openBranches = Effect.fnUntraced(function* <
     return party.network === network ? undefined : "another network"
   }
 
-  /** Places an order in its country. One that is none of this provider's there is refused, and nothing is sent. */
+  /** Places an order in its country. An order that the provider cannot serve there is refused without being sent. */
   const placing = <A>(
     corridor: Corridor,
     party: Destination,
@@ -85,7 +88,10 @@ export const openBranches = Effect.fnUntraced(function* <
       : place(branch, party)
   }
 
-  /** Asks in the payment's country: to the others it is not known. An account of another currency never had it: what that says is no proof. */
+  /**
+   * Queries the payment's country, because the other accounts do not know the payment. An account in another currency never had
+   * it, so its answer would prove nothing.
+   */
   const looking =
     (look: (branch: Branch<Opened>) => Look): Look =>
     (order, until) => {
@@ -95,7 +101,7 @@ export const openBranches = Effect.fnUntraced(function* <
       return Effect.succeed(unreadable(alarm, `${order.country ?? ""} ${order.currency}`))
     }
 
-  /** Whose a number is, asked in its country. Of another network's nothing is said. */
+  /** Looks a number's holder up in its country. Numbers of other networks are not looked up. */
   const holder = (
     ask: (branch: Branch<Opened>, msisdn: MomoParty["msisdn"], until: number) => Effect.Effect<MobileHolder, ProviderError>
   ): NonNullable<PayoutOperations["holder"]> =>
@@ -110,7 +116,7 @@ export const openBranches = Effect.fnUntraced(function* <
     placing,
     looking,
     holder,
-    /** The contract's price. `always` is what holds of each of them. */
+    /** A quote from the contract. `always`: members of every quote. */
     quote: (fees: ContractFees, always: Pick<PayoutQuote, "feeReturns"> = {}): PayoutOperations["quote"] =>
       quotingBy((order, now) => {
         const quote = countryQuote({ accounts, network }, order, fees, now)
@@ -143,10 +149,10 @@ export const openBranches = Effect.fnUntraced(function* <
   }
 })
 
-/** The holder is not named. */
+/** The holder's name is not known. */
 export const unnamed: MobileHolder = { name: null }
 
-/** By the parts of a name that are there. */
+/** Joins the parts of a name that are present. */
 export const holderNamed = (...parts: ReadonlyArray<string | null | undefined>): MobileHolder => {
   const name = parts.filter((part) => part).join(" ")
   return /\p{L}/u.test(name) ? { name: Redacted.make(name) } : unnamed

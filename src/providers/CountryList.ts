@@ -1,13 +1,13 @@
 import type { Rule } from "../ConfigRules.ts"
 
 interface Wanted<C> {
-  /** Exactly these countries. */
+  /** The exact set of countries that must be given. */
   readonly exactly?: ReadonlyArray<C>
-  /** Whether a value can be one of this country. */
+  /** Whether a value is valid for a country. */
   readonly fits?: (country: C, value: string) => boolean
 }
 
-/** A setting of each country: `UG:one,GH:another`, of these countries. */
+/** Parses a setting with one value per country, such as `UG:one,GH:another`. */
 export const byCountry = <C extends string, A>(
   rule: Rule<A>,
   countries: ReadonlyArray<C>,

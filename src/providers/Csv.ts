@@ -1,14 +1,14 @@
-/** A row whose quotation marks never close would take in the rest of the file. */
+/** Bounds a row. Without it, a quotation mark that is never closed would swallow the rest of the file. */
 const LONGEST_ROW = 65_536
 
-/** Reads a file of comma-separated values piece by piece (RFC 4180), and keeps one row of it at a time. */
+/** Reads a CSV file (RFC 4180) in pieces, and holds one row in memory at a time. */
 export interface CsvReader {
   readonly read: (text: string) => void
-  /** After the last piece: false where its end was in the middle of a quoted value, or a row was too long. */
+  /** Call after the last piece. False when the file ended inside a quoted value or a row was too long. */
   readonly end: () => boolean
 }
 
-/** Each row in its order, the header first. Blank lines are none. */
+/** Calls `onRow` for each row in order, the header first. Blank lines are skipped. */
 export const csvReader = (onRow: (cells: ReadonlyArray<string>) => void): CsvReader => {
   let cells: Array<string> = []
   let cell = ""
@@ -38,7 +38,7 @@ export const csvReader = (onRow: (cells: ReadonlyArray<string>) => void): CsvRea
     if (character === "\n") return endRow()
     if (character === "\r") return
     if (character !== '"') cell += character
-    // Two marks within a value are one of its characters.
+    // Two quotation marks inside a value stand for one.
     else if (quotes === "closed") {
       cell += character
       quotes = "open"

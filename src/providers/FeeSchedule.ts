@@ -8,7 +8,7 @@ import { LARGEST_AMOUNT } from "../domain/Money.ts"
 import { isJsonObject, type JsonObject, type JsonTree, NumberLiteral, parseStrict } from "../http/json/StrictJson.ts"
 import { type ContractFees, collectionFee, type FeeBand, type FeeEntry, feeKeys, payoutFees, shareOf } from "./ContractFees.ts"
 
-/** A country, currency and method in which a provider moves money, and its networks there, where the method has any. */
+/** A country, currency and method in which a provider moves money, with its networks there, if the method has any. */
 export interface FeePlace {
   readonly country: string
   readonly currency: Currency
@@ -16,10 +16,10 @@ export interface FeePlace {
   readonly networks: ReadonlyArray<string>
 }
 
-/** Where a provider's contract has to price payments; those whose fees its answers give are absent. */
+/** Where a provider's payments need a contract fee. A direction whose fees the provider's responses name is absent. */
 export type PricedPlaces = { readonly [D in Direction]?: ReadonlyArray<FeePlace> }
 
-/** Of a provider with one network of mobile money, whose answers name no fee. */
+/** For a provider with one mobile-money network whose responses name no fee. */
 export const pricedNetwork = (network: string, places: ReadonlyArray<Pick<FeePlace, "country" | "currency">>): PricedPlaces => {
   const priced = places.map(({ country, currency }): FeePlace => ({ country, currency, method: "momo", networks: [network] }))
   return { payout: priced, collection: priced }
@@ -34,15 +34,15 @@ const FEE_SCHEDULE = "FEE_SCHEDULE"
 const PAYOUT_FEES = "PAYOUT_FEES"
 const COLLECTION_FEE = "COLLECTION_FEE"
 
-/** The plain settings that a contract cannot do without, where it has no schedule. */
+/** The plain settings that a contract needs when it has no schedule. */
 export const missingFees = (places: PricedPlaces = {}, has: (part: string) => boolean): ReadonlyArray<string> => {
   const needed = [...(places.payout ? [PAYOUT_FEES] : []), ...(places.collection ? [COLLECTION_FEE] : [])]
   return has(FEE_SCHEDULE) ? [] : needed.filter((part) => !has(part))
 }
 
 /**
- * The fees of a provider's contract: `<PROVIDER>_FEE_SCHEDULE` names a file; where no entry of it holds, `<PROVIDER>_PAYOUT_FEES` and
- * `<PROVIDER>_COLLECTION_FEE` do.
+ * The fees of a provider's contract. `<PROVIDER>_FEE_SCHEDULE` names a file; when none of its entries applies,
+ * `<PROVIDER>_PAYOUT_FEES` and `<PROVIDER>_COLLECTION_FEE` do.
  */
 export const contractFeesOf = (
   { shared }: { readonly shared: <A>(part: string, rule: Rule<A>) => A | null },
@@ -53,7 +53,7 @@ export const contractFeesOf = (
   ...(places.collection === undefined ? [] : (shared(COLLECTION_FEE, collectionFee) ?? []))
 ]
 
-/** A JSON file with a list of entries. It is read when the process starts, and not again. */
+/** A JSON file with a list of entries. It is read once, when the process starts. */
 const feeSchedule = (places: PricedPlaces): Rule<ContractFees> => ({
   meaning: "a file with a schedule of fees",
   of: (path) => Result.getOrUndefined(Result.flatMap(bytesOf(path), (bytes) => readSchedule(bytes, places))),
@@ -74,7 +74,7 @@ const bytesOf = (path: string): Result.Result<Uint8Array, Mistakes> => {
   }
 }
 
-/** Every entry of a schedule, or all that is wrong with it: sentences that begin with the name of the entry. */
+/** All entries of a schedule, or all its mistakes: sentences that begin with the name of the entry. */
 export const readSchedule = (bytes: Uint8Array, places: PricedPlaces): Result.Result<ContractFees, Mistakes> => {
   const tree = parseStrict(bytes)
   if (Result.isFailure(tree)) return Result.fail([tree.failure.replace("The body", "the file").replace(/\.$/, "")])
@@ -100,11 +100,11 @@ const nameOf = (number: number, item: JsonTree): string => {
 
 interface Reading {
   readonly places: PricedPlaces
-  /** Notes what is wrong; the words go on after the name of the entry. */
+  /** Reports a mistake; the text continues the name of the entry. */
   readonly say: (mistake: string) => unknown
 }
 
-/** Whether a payout's fee comes back with it. */
+/** Whether a payout's fee is refunded when the payout is returned. */
 const RETURNS = "fee_on_return"
 const OWN = ["direction", "currency", ...feeKeys, "from", "bands", RETURNS]
 const PRICE = ["percent", "flat", "minimum", "maximum"]
@@ -149,7 +149,7 @@ const oneOf = <A extends string>(item: JsonObject, member: string, words: Readon
   return found
 }
 
-/** The fee stays where nothing is said. A collection is reversed by a person alone, who says what the provider kept. */
+/** By default the fee is not refunded. A collection is reversed by an operator only, who says what the provider kept. */
 const returnsOf = (item: JsonObject, direction: Direction | undefined, reading: Reading): Pick<FeeEntry, "returns"> => {
   if (item[RETURNS] === undefined) return {}
   if (direction === "collection") reading.say(`has a ${RETURNS}: only a payout's fee comes back by itself`)
@@ -158,7 +158,7 @@ const returnsOf = (item: JsonObject, direction: Direction | undefined, reading: 
 
 type Place = Pick<FeeEntry, "country" | "method" | "network"> & { readonly currency: Currency }
 
-/** An entry that no payment can match is misspelt. */
+/** An entry that can match no payment is a mistake. */
 const checkPlace = (direction: Direction, place: Place, { say, places }: Reading): void => {
   const priced = places[direction]
   if (priced === undefined) return void say(`has no effect: the provider's answers name the fee of a ${direction}`)
@@ -182,7 +182,7 @@ const DAY = /^\d{4}-\d{2}-\d{2}$/
 const MOMENT = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(Z|[+-]\d{2}:\d{2})$/
 const HOW_LONG_A_DAY_IS = "2026-12-01".length
 
-/** The first moment of a UTC day, or a moment with its offset. */
+/** A UTC day, of which it takes the start, or a time with its offset. */
 const beginningOf = (item: JsonObject, reading: Reading): Instant => {
   const given = text(item, "from", reading)
   if (given === undefined) return 0
@@ -195,7 +195,7 @@ const beginningOf = (item: JsonObject, reading: Reading): Instant => {
   return Option.getOrElse(at, () => 0)
 }
 
-/** A price for all amounts, or one for each band of them. */
+/** One price for all amounts, or one for each band of them. */
 const bandsOf = (item: JsonObject, reading: Reading): ReadonlyArray<FeeBand> => {
   const { bands } = item
   if (bands === undefined) return [bandOf(item, "", reading)]
@@ -246,7 +246,10 @@ const bandOf = (item: JsonObject, name: string, { say }: Reading): FeeBand => {
   return { upTo: units("up_to"), share: share ?? 0n, flat: flat ?? 0n, minimum: minimum ?? 0n, maximum }
 }
 
-/** Where two entries could both hold, and nothing says which: neither says more, or both say the same from the same moment on. */
+/**
+ * Pairs of entries that could both apply with nothing to decide between them: they are equally specific and begin at the same
+ * time.
+ */
 const conflictsIn = (entries: ContractFees): Mistakes =>
   entries.flatMap((one, index) =>
     entries.slice(0, index).flatMap((other) => {

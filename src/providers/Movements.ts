@@ -16,15 +16,15 @@ import type { Connection } from "./Connection.ts"
 import type { Refused } from "./Refusals.ts"
 import type { ProviderResponse } from "./Transport.ts"
 
-/** The meaning of the answer to the call that moves money: a fact, or that only a lookup by our reference can tell. */
+/** The result of a call that moves money: a fact, or the statement that only a lookup by our reference can decide. */
 export type MoneyCallAnswer<F> = FactWithAlarm<F> | NeedsLookup<F>
 
-/** No fact yet: `confirm` makes one of it and of what the lookup found. */
+/** No fact yet. `confirm` combines the response with the result of the lookup. */
 export interface NeedsLookup<F> {
   readonly confirm: (looked: FactWithAlarm<StatusOutcome>) => FactWithAlarm<F>
 }
 
-/** Our side of the transaction, which an answer has to match: `currency` is the one of the float that moves. */
+/** Our side of the transaction, which a response must match. `currency`: of the float that moves. */
 export type ExpectedTransaction = Pick<StatusQuery, "reference" | "currency" | "party">
 
 export const expectedOf = ({ corridor, reference }: Pick<PayoutOrder, "reference" | "corridor">): ExpectedTransaction => ({
@@ -38,15 +38,15 @@ type Ordered =
   | (Pick<PayoutOrder, "reference"> & ExchangeOrder)
 
 interface Movement<Order, F> {
-  /** The call that moves money, and whatever has to come before it. It is made once: nothing here repeats it. */
+  /** The call that moves money, and any calls before it. It is made once and never retried. */
   readonly place: (order: Order) => Effect.Effect<MoneyCallAnswer<F>>
-  /** Looks for the transaction by our reference. */
+  /** Looks the transaction up by our reference. */
   readonly look: (order: StatusQuery, until: number) => Effect.Effect<FactWithAlarm<StatusOutcome>>
 }
 
 type Account = Pick<Connection, "deadline" | "logAlarm">
 
-/** How payouts, collections and exchanges are made and polled at every provider. A lookup after the call has a deadline of its own. */
+/** How payouts, collections and exchanges are placed and polled at every provider. A lookup after the call has its own deadline. */
 const movements = <Order extends Ordered, F>({ deadline, logAlarm }: Account, { look, place }: Movement<Order, F>) => ({
   place: Effect.fnUntraced(
     function* (order: Order): Effect.fn.Return<F> {
@@ -83,7 +83,7 @@ export const exchangesBy = (
   return { execute, fetchStatus }
 }
 
-/** The query for what an order may have made. */
+/** The query for the transaction that an order may have created. */
 const queryOf = (order: Ordered): Effect.Effect<StatusQuery> =>
   Effect.map(Clock.currentTimeMillis, (sentAt) => ({
     ...placeOf(order),
@@ -97,7 +97,10 @@ const queryOf = (order: Ordered): Effect.Effect<StatusQuery> =>
 const placeOf = (order: Ordered) =>
   "corridor" in order ? { currency: order.corridor.currency, destinationCurrency: null, country: order.corridor.country } : order
 
-/** Beside the call itself the whole number is known; a wallet's owner has several, and the provider may show any. */
+/**
+ * When the order is placed, the full number is known. A wallet's owner can have several numbers, of which the provider may show
+ * any.
+ */
 const partyOf = (order: Ordered): Pick<StatusQuery, "party"> => {
   if (!("corridor" in order)) return {}
   const { destination, source } = order
@@ -127,9 +130,9 @@ export const lookingBy =
     Effect.map(client({ operation, method: "GET", path: path(order) }, until), (response) => found(response, order))
 
 /**
- * A lookup of charges at a provider that ends none of them for us. A charge that its payer left unfinished is pending, and no more, for as long
- * as it may still be paid there; so is one that the provider took and does not find, because some know of a charge only once its payer was on
- * the page.
+ * A lookup of charges, for a provider that does not close charges for us. A charge that its payer has not finished stays
+ * pending for as long as it can still be paid there. So does a charge that the provider accepted but does not find, because
+ * some providers list a charge only once the payer has opened its page.
  */
 export const payableFor =
   (lifeMs: (order: StatusQuery) => number, look: Movement<never, never>["look"]): Movement<never, never>["look"] =>
@@ -148,7 +151,7 @@ const stillPayable = (fact: StatusOutcome, { providerReference }: StatusQuery, p
 }
 
 interface Understood<A, F> {
-  /** Where the answer's status refuses it. */
+  /** The refusal that the response's status proves, if any. */
   readonly refused: MoneyCallAnswer<F> | undefined
   readonly schema: Schema.ConstraintDecoder<A>
   readonly readAsUnknown: ReadAsUnknown
@@ -156,8 +159,8 @@ interface Understood<A, F> {
 }
 
 /**
- * The answer to a call that moves money, first match first: not sent, refused, understood. Everything else, silence and an unreadable answer
- * among it, is `Unknown` (`readAsUnknown`): it never becomes a refusal or an error.
+ * Interprets the response to a call that moves money. First match: not sent, refused, understood. Everything else, including a
+ * missing or unreadable response, is `Unknown` (`readAsUnknown`); it never becomes a refusal or an error.
  */
 export const moneyCallAnswer = <A, F>(
   response: ProviderResponse,
@@ -169,12 +172,13 @@ export const moneyCallAnswer = <A, F>(
   return Option.isNone(answer) ? readAsUnknown(response) : read(answer.value)
 }
 
-/** Nothing of the call that moves money left the process. */
+/** No byte of the call that moves money left the process. */
 export const notSent = (note: string): FactWithAlarm<PayoutOutcome> => withoutAlarm({ _tag: "NotSent", note })
 
 /**
- * A refusal is believed once a lookup has found nothing: the same request may have arrived before, or have been executed although it was
- * refused. `instead` stands in for it where the refusal says something else. A refusal of our own account is believed at once.
+ * A refusal counts only after a lookup has found nothing, because an earlier identical request may have arrived, or this one
+ * may have been executed although it was refused. `instead` replaces it when the refusal means something else. A refusal of our
+ * own account counts at once.
  */
 export const onceNotFound = <F = never>(
   refused: FactWithAlarm<Refused> | undefined,
@@ -191,19 +195,25 @@ export const onceNotFound = <F = never>(
         }
       }
 
-/** A refusal that does not prove that nothing was made, where nothing is found either: the outcome is open. */
+/** For a refusal that does not prove that nothing was created: when the lookup finds nothing either, the outcome stays open. */
 export const notProven = ({ alarm, fact: { note } }: FactWithAlarm<Refused>): FactWithAlarm<Unknown> => ({
   fact: { _tag: "Unknown", reason: "bad_response", note: `${note}, which does not prove that nothing was made` },
   alarm
 })
 
-/** Only a text says that our reference is used, and it is read for one thing: such a refusal is never believed, found or not. */
+/**
+ * The refusal says, only in its text, that our reference is already used. The text is read for nothing else: such a refusal
+ * never counts, whether the lookup finds the transaction or not.
+ */
 export const usedAt = (provider: string): FactWithAlarm<Unknown> => ({
   fact: { _tag: "Unknown", reason: "bad_response", note: "the reference is used there, and nothing was found by it yet" },
   alarm: `${provider} has our reference already, and does not find it`
 })
 
-/** The found movement, as the answer to the call that made it; `senseless` is the note where there is none, or it came back already. */
+/**
+ * The movement that the lookup found, as the outcome of the call that created it. `senseless`: the note when there is none, or
+ * when it was already returned.
+ */
 export const asCreateOutcome = (
   { alarm, fact }: FactWithAlarm<StatusOutcome>,
   senseless: string
@@ -212,7 +222,7 @@ export const asCreateOutcome = (
     case "StillPending":
       return { fact: acceptedAs(fact), alarm }
     case "Refused":
-      // It is there; a poll looks once more.
+      // It exists; a poll will confirm it.
       return { fact: fact.isUnsure === true ? acceptedAs(fact) : fact, alarm }
     case "NotFound":
     case "Returned":
@@ -225,7 +235,10 @@ export const asCreateOutcome = (
 type Observed = Pick<Extract<PayoutOutcome, { _tag: "Accepted" }>, "observedAmount" | "observedCurrency">
 export const nothingObserved: Observed = { observedAmount: null, observedCurrency: null }
 
-/** The same, where a delivery this fresh does not name its final fee: it is only accepted, and polled again. */
+/**
+ * The same for a provider that does not report the final fee of such a recent movement: it counts as accepted and is polled
+ * again.
+ */
 export const asAccepted = (
   reading: FactWithAlarm<StatusOutcome>,
   observed: Observed = nothingObserved
@@ -250,5 +263,5 @@ export const acceptedAs = (
   note
 })
 
-/** An address that a payer can be sent to. */
+/** Whether a payer can be sent to this URL. */
 export const isPage = (text: string): boolean => URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)

@@ -3,7 +3,7 @@ import { Clock, Effect, Option, Redacted, Schema } from "effect"
 import type { RawCallback } from "../services/ports/Provider.ts"
 import { awaited, type SharedMemory } from "./SharedMemory.ts"
 
-/** The purpose of an address, and its subject: a reference, or the number of a question. */
+/** The purpose of an address and its subject: a reference, or the number of a query. */
 export interface Purpose<Kind extends string> {
   readonly kind: Kind
   readonly id: string
@@ -11,13 +11,13 @@ export interface Purpose<Kind extends string> {
 
 interface Own<Kind extends string> {
   readonly memory: SharedMemory
-  /** The account, as its operator's settings name it. */
+  /** The account's name in its operator's settings. */
   readonly account: string
-  /** The address of the account's callbacks, with its secret path. */
+  /** The account's callback URL, with its secret path. */
   readonly base: Redacted.Redacted
-  /** Makes and proves the addresses of a kind below it, and is in none of them. */
+  /** The secret that creates and verifies addresses of a kind. No address contains it. */
   readonly secretOf: (kind: Kind) => Redacted.Redacted
-  /** How long what came to an address is kept for those that ask, in milliseconds; 0: not at all. */
+  /** How long a request to an address of each kind is stored for its reader, in milliseconds; 0: not stored. */
   readonly kinds: Readonly<Record<Kind, number>>
 }
 
@@ -28,9 +28,10 @@ const MAC_DIGITS = 32
 const HIDDEN_DIGITS = 32
 
 /**
- * An address of ours for each request, for providers that are given one with it and sign nothing: `…/{kind}-{id}-{MAC}`. Only the provider has been given it,
- * which is what stands behind all that comes to it. Ids are written in hexadecimal digits, which make no word that a provider's filter could take
- * offence at. Whatever comes is kept in the memory that all nodes share, whichever of them took it.
+ * Creates an address of ours for each request, for providers that take a callback URL per request and sign nothing:
+ * `…/{kind}-{id}-{MAC}`. Only the provider knows it, and that is what authenticates a request to it. Ids are written in
+ * hexadecimal, which forms no word that a provider's filter could object to. Whatever arrives is stored in the memory that all
+ * nodes share, so any node may receive it.
  */
 export const ownAddresses = <Kind extends string>({ account, base, kinds, memory, secretOf }: Own<Kind>) => {
   const mac = ({ id, kind }: Purpose<Kind>): string =>
@@ -47,7 +48,7 @@ export const ownAddresses = <Kind extends string>({ account, base, kinds, memory
   return {
     of: (kind: Kind, id: string): string =>
       `${Redacted.value(base).replace(/\/+$/, "")}/${kind}-${Buffer.from(id).toString("hex")}-${mac({ kind, id })}`,
-    /** None for an address that was not made here, the account's own among them. */
+    /** None for an address that was not created here, including the account's own address. */
     purposeOf: (path: string): Option.Option<Purpose<Kind>> => {
       const { id, kind, mac: given } = purposeIn(path) ?? { id: "", kind: "", mac: "" }
       return isKind(kind) && isGenuine({ id, kind }, given) ? Option.some({ kind, id }) : Option.none()
@@ -57,35 +58,35 @@ export const ownAddresses = <Kind extends string>({ account, base, kinds, memory
       const value = Redacted.make(typeof body === "string" ? body : Buffer.from(body).toString("utf8"))
       return Effect.flatMap(Clock.currentTimeMillis, (now) => memory.put(nameOf(kind, id), value, now + kinds[kind]))
     },
-    /** A text that is not to be read where it stands, as a name for it. Keys of the account change, and it does not. */
+    /** A name for a text that must not be readable there. It stays the same when the account's keys change. */
     hidden: (text: string): string =>
       createHmac("sha256", Redacted.value(base)).update(text).digest("hex").slice(0, HIDDEN_DIGITS),
-    /** Whether the subject is this owner's, who has it from now on where nobody did. */
+    /** Claims the subject for this owner if it is free. True when the owner has it now. */
     owned: Effect.fnUntraced(function* (kind: Kind, id: string, owner: string): Effect.fn.Return<boolean> {
       const name = nameOf(kind, id)
       const until = (yield* Clock.currentTimeMillis) + kinds[kind]
-      // Its owner in the same write: a subject that somebody has, and nobody knows who, would be lost to whose it is.
+      // The owner is stored by the same write. A claim without its owner would lock out the owner itself.
       if (yield* memory.claim(name, until, Redacted.make(JSON.stringify(owner)))) return true
       return Option.contains(read(yield* memory.get(name)), owner)
     }),
-    /** The JSON that came, and stays. */
+    /** The JSON that arrived; it stays stored. */
     kept: (kind: Kind, id: string) => Effect.map(memory.get(nameOf(kind, id)), read),
-    /** The JSON that came, once. */
+    /** The JSON that arrived, and removes it. */
     taken: (kind: Kind, id: string) => Effect.map(memory.take(nameOf(kind, id)), read),
-    /** The same, as soon as it comes; none where that is not in time. */
+    /** Waits for the JSON and removes it; none when it does not arrive in time. */
     awaited: (kind: Kind, id: string, until: number) => Effect.map(awaited(memory, nameOf(kind, id), until), read)
   }
 }
 
 const parsed = Schema.decodeUnknownOption(Schema.fromJsonString(Schema.Unknown))
 
-/** Whether an address is https under a name that others could resolve, and none of a network of its own. */
+/** Whether a URL is https with a publicly resolvable host name, not one of a private network. */
 export const isPublicName = (url: string): boolean => {
   const { hostname, protocol } = new URL(url)
   return protocol === "https:" && /\.(?!(?:local|localhost|localdomain|internal|lan)\.?$)[a-z]{2,}\.?$/i.test(hostname)
 }
 
-/** The purpose that the last part of an address names, genuine or not. */
+/** The purpose that an address's last part names, whether genuine or not. */
 export const purposeIn = (path: string): (Purpose<string> & { readonly mac: string }) | undefined => {
   const [, kind, hex = "", mac = ""] = PART.exec(path.split("/").at(-1) ?? "") ?? []
   return kind === undefined ? undefined : { kind, id: Buffer.from(hex, "hex").toString("utf8"), mac }

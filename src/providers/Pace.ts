@@ -5,33 +5,36 @@ import { annotateTraced } from "../runtime/Tracing.ts"
 import type { RateLimit, RateLimits } from "../services/ports/RateLimits.ts"
 import type { ProviderCall, ProviderResponse, Transport } from "./Transport.ts"
 
-/** How many calls an account may make: in all, and of each kind. */
+/** How many calls an account may make, in total and of each kind. */
 export type Pace = Readonly<Record<"all" | CallKind, RateLimit | "off">>
 
 /** The account of the calls, and its pace. */
 export interface PacedAccount {
   readonly provider: string
   readonly mode: Mode
-  /** Tells the account of a mode from the one before it. */
+  /** Distinguishes the current account of a mode from the previous one. */
   readonly turn: string
   readonly pace: Pace
 }
 
-/** The account that is being opened, where it has a pace, and where its tokens are counted; null outside of a gateway. */
+/** The account that is being opened, when it has a pace, and the store of its tokens. Null outside a gateway. */
 export const PaceOf = Context.Reference<PacedAccount | null>("gateway/providers/PaceOf", { defaultValue: () => null })
 export const PaceBuckets = Context.Reference<RateLimits["Service"] | null>("gateway/providers/PaceBuckets", {
   defaultValue: () => null
 })
 
-/** A call keeps at least half of its time for the provider's answer, and waits no longer than this. */
+/** A call keeps at least half of its time for the provider's response, and waits no longer than this. */
 const LONGEST_WAIT_MS = 7_500
-/** Polls come again: they hold a place for so long and no longer. */
+/** Polls are repeated, so they wait no longer than this. */
 const POLL_WAIT_MS = 1_000
-/** A request begins no money call that would wait longer. Less than a call itself may wait: others may begin at the same time. */
+/**
+ * A request does not begin a money call that would wait longer. It is less than a call itself may wait, because others may
+ * begin at the same time.
+ */
 const BEGUN_WITHIN_MS = 3_000
-/** Between what is admitted and what is sent lies one commit. */
+/** One commit lies between admitting a request and sending its call. */
 const ADMITTED_FOR_MS = 1_000
-/** After a 429 that names no time, and whatever a `Retry-After` says. */
+/** After a 429 that names no time, and the most that a `Retry-After` can cause. */
 const UNSAID_MS = 2_000
 const LONGEST_RETRY_AFTER_MS = 300_000
 const LOGGED_EVERY_MS = 60_000
@@ -48,7 +51,7 @@ const turnedAway = Metric.counter("gateway_provider_calls_turned_away_total", {
 
 const kinds: ReadonlyArray<CallKind> = ["money", "quote", "status", "other"]
 
-/** A counter that is not there yet grows from nothing, which no alert sees. */
+/** Starts the counters at zero, because an alert does not notice the first increase of a counter that did not exist. */
 export const noneTurnedAway = ({ mode, provider }: PacedAccount) =>
   Effect.forEach(
     kinds.flatMap((kind) => (["pace", "provider"] as const).map((by) => ({ provider, mode, kind, by }))),
@@ -56,7 +59,7 @@ export const noneTurnedAway = ({ mode, provider }: PacedAccount) =>
     { discard: true }
   )
 
-/** When a `Retry-After` ends, in milliseconds from now: seconds, or a date. Undefined where it is neither. */
+/** When a `Retry-After` (seconds or a date) ends, in milliseconds from now. Undefined when it is neither. */
 export const retryAfterMs = (header: string, now: number): number | undefined => {
   const seconds = /^\d{1,9}$/.test(header.trim()) ? Number(header) * 1000 : undefined
   const date = seconds === undefined && /^[A-Z][a-z]{2}, /.test(header.trim()) ? Date.parse(header) - now : undefined
@@ -64,7 +67,10 @@ export const retryAfterMs = (header: string, now: number): number | undefined =>
   return waited === undefined || Number.isNaN(waited) ? undefined : Math.min(Math.max(waited, 0), LONGEST_RETRY_AFTER_MS)
 }
 
-/** How long a provider wants to be left alone that turned a call away: a 429, and a 503 that names a time. Undefined for any other answer. */
+/**
+ * For how long a provider asks us to stop calling: after a 429, or a 503 with a `Retry-After`. Undefined for any other
+ * response.
+ */
 const askedToWait = (response: ProviderResponse, now: number): number | undefined => {
   if (response._tag !== "Answered") return undefined
   const closedMs = retryAfterMs(response.retryAfter ?? "", now)
@@ -74,13 +80,17 @@ const askedToWait = (response: ProviderResponse, now: number): number | undefine
 
 /** The calls of one account at its pace. */
 export interface PacedTransport extends Transport {
-  /** How long a money call of `part` that begins now would have to wait, where that is too long for a request; else 0, and it is expected. */
+  /**
+   * For a request that is about to begin a money call of `part`: how long the call would wait, when that is too long for a
+   * request. Otherwise 0, and the call is expected.
+   */
   readonly heldMs: (part: string) => Effect.Effect<number>
 }
 
 /**
- * Every call takes a token of its account and of its kind before it leaves, and waits for it. A call that would wait too long is `NotSent`. A
- * provider that turns a call away closes the account until it says, and the caller learns that it was turned away.
+ * Before it leaves, every call takes a token of its account and of its kind, waiting if necessary. A call that would wait too
+ * long is `NotSent`. When a provider rejects a call with 429, the account is closed until the time that it names, and the
+ * caller learns that the call was rejected.
  */
 export const paced = (
   transport: Transport,
@@ -98,8 +108,8 @@ export const paced = (
     Math.max(...[pace[kind], pace.all].map((limit) => (limit === "off" ? 0 : limit.windowMs / limit.count)))
 
   /**
-   * Waits for a token of each bucket; where one has none in time, nothing is taken. The account's comes last, when the one of the kind is there: calls that
-   * queue for their kind would else hold what polls could have meanwhile.
+   * Waits for a token from each bucket; when one cannot be had in time, none is taken. The account's bucket comes last, after
+   * the kind's: otherwise calls that queue for their kind would hold tokens that polls could use.
    */
   const takeTurn = (kind: CallKind, part: string, longestMs: number) =>
     Effect.uninterruptibleMask((restore) =>
@@ -110,7 +120,7 @@ export const paced = (
         )
         let waitMs = 0
         for (const one of bucketsOf(kind, part)) {
-          // An interrupted caller would take a token that is on its way with it.
+          // Uninterruptible, because an interrupted caller would lose the token that it is about to get.
           const said = yield* buckets.reserve(one.bucket, one.limit, longestMs - waitMs)
           if (said._tag === "Limited") {
             yield* giveBack
@@ -124,7 +134,7 @@ export const paced = (
       })
     )
 
-  /** How long a money call would wait that begins now; where that is too long, how long it is at least. Takes nothing. */
+  /** How long a money call that begins now would wait; when that is too long, a lower bound. Takes no token. */
   const moneyWait = Effect.fnUntraced(function* (part: string) {
     let waitMs = 0
     for (const { bucket, limit } of bucketsOf("money", part)) {
@@ -151,7 +161,7 @@ export const paced = (
     yield* Effect.annotateLogs(line, { provider, mode })
   })
 
-  /** As far as this process knows. */
+  /** As this process knows it. */
   const closedUntil = new Map<string, number>()
   const close = Effect.fnUntraced(function* (part: string, forMs: number) {
     closedUntil.set(part, Math.max(closedUntil.get(part) ?? 0, (yield* Clock.currentTimeMillis) + forMs))
@@ -160,7 +170,7 @@ export const paced = (
     })
   })
 
-  /** Money calls that requests were let through for, and that have not begun, by part. */
+  /** Money calls of admitted requests that have not begun, by part. */
   const expected = new Map<string, ReadonlyArray<Expected>>()
   const expect = Effect.fnUntraced(function* (part: string, one: Expected) {
     const forget = () =>
@@ -195,7 +205,7 @@ export const paced = (
     if (waitMs > 0) {
       yield* Metric.update(Metric.withAttributes(waits, { provider, mode, kind }), waitMs / 1000)
       yield* annotateTraced(() => ({ "gateway.pace_wait_ms": waitMs }))
-      // Others may have been turned away meanwhile.
+      // Others may have been rejected in the meantime.
       const closedFor = (closedUntil.get(part) ?? 0) - (yield* Clock.currentTimeMillis)
       if (closedFor > 0) return yield* turnAway(closedFor)
     }
@@ -204,7 +214,7 @@ export const paced = (
     if (leftAlone !== undefined) {
       yield* close(part, leftAlone)
       yield* tell(kind, "provider")
-      // A server that is out of order is a failure of it, whatever time it names.
+      // A 503 is a failure of the provider, even when it names a time.
       if (response._tag === "Answered" && response.status === TOO_MANY)
         yield* tellTurnedAway({ retryAfterMs: leftAlone, intervalMs: interval(kind) })
     }
@@ -217,7 +227,7 @@ export const paced = (
     expected.set(part, begun)
     const { isHeld, waitMs } = yield* moneyWait(part)
     if (isHeld) return yield* Effect.as(tell("money", "pace"), waitMs)
-    // Where there is a token now, there may be as many as the bucket holds.
+    // When there is a token now, there may be as many as the bucket holds.
     const before = waitMs > 0 ? begun.length : Math.max(0, begun.length + 1 - burstOf(pace))
     const behind = waitMs + before * interval("money")
     if (behind > BEGUN_WITHIN_MS) return yield* Effect.as(tell("money", "pace"), behind)
@@ -232,6 +242,6 @@ interface Expected {
   readonly at: number
 }
 
-/** So many money calls leave at once from a full bucket. */
+/** How many money calls can leave at once from a full bucket. */
 const burstOf = ({ all, money }: Pace): number =>
   Math.min(...[all, money].map((limit) => (limit === "off" ? Number.POSITIVE_INFINITY : limit.burst)))

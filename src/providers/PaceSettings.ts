@@ -2,23 +2,23 @@ import { isLoopback, type Rule, rate } from "../ConfigRules.ts"
 import type { RateLimit } from "../services/ports/RateLimits.ts"
 import type { Pace } from "./Pace.ts"
 
-/** Tenths of an account's pace. Together they leave a fifth to polls, and free reads do not hold up payments. */
+/** Shares of an account's pace, in tenths. They leave a fifth to polls, and free reads cannot delay payments. */
 const OF_TEN = { money: 4, quote: 3, other: 1 }
-/** Whose a number of mobile money is takes two calls, one right after the other. */
+/** Looking up a mobile-money holder takes two consecutive calls. */
 const LEAST_BURST = { money: 1, quote: 1, other: 2 }
 
-/** A limit that counts nothing and can be closed all the same, where a provider asks to be left alone. */
+/** A practically unlimited bucket. It can still be closed when a provider asks us to stop calling. */
 const WITHOUT_BOUND: RateLimit = { count: 10_000, windowMs: 1_000, burst: 10_000 }
 
 interface PaceReader {
   readonly own: <A>(part: string, rule: Rule<A>) => A | null
-  /** How the settings of the account begin. */
+  /** The prefix of the account's settings. */
   readonly settings: string
   readonly mistakes: Array<string>
 }
 
 /**
- * `PACE` is what the account may call in all, and `PACE_MONEY`, `PACE_QUOTE`, `PACE_STATUS` and `PACE_OTHER` what each kind of call may have of it. A
+ * `PACE` limits all calls of the account; `PACE_MONEY`, `PACE_QUOTE`, `PACE_STATUS` and `PACE_OTHER` limit each kind. A
  * simulator has no pace unless one is set: null.
  */
 export const paceOf = (

@@ -2,20 +2,20 @@ import { Redacted } from "effect"
 import type { Rule } from "../ConfigRules.ts"
 import type { ChargeOrder } from "../services/ports/Provider.ts"
 
-// Some providers want every payer's e-mail address, and the gateway need not know one.
+// Some providers require an e-mail address for every payer, which the gateway may not have.
 
-/** Reserved for examples, so that an address there reaches no person. */
+/** Reserved for examples, so that mail to it reaches no person. */
 export const RESERVED_DOMAIN = "example.com"
 
-/** `<PROVIDER>_EMAIL_DOMAIN`: of the addresses that stand for payers who gave none. */
+/** `<PROVIDER>_EMAIL_DOMAIN`: the domain of generated addresses, for payers without one. */
 export const emailDomain: Rule<string> = {
   meaning: "a domain such as payers.example.com",
   of: (value) => (/^([a-z0-9-]+\.)+[a-z]{2,}$/.test(value.toLowerCase()) ? value.toLowerCase() : undefined)
 }
 
 /**
- * The payer's own address, where the provider takes one so long; else a unique one that says nothing about the payer. Providers judge
- * payers by it: one address for all would be one customer who pays very often.
+ * The payer's address, if the provider accepts one of its length; otherwise a unique generated one that reveals nothing about
+ * the payer. Providers score payers by it: a shared address would look like one customer who pays very often.
  */
 export const payerEmail = (
   payer: ChargeOrder["payer"],

@@ -1,7 +1,7 @@
 import { brotliDecompressSync, gunzipSync, inflateRawSync, inflateSync } from "node:zlib"
 import { Option } from "effect"
 
-/** Larger than any honest answer, whether it is packed or not. */
+/** Larger than any legitimate response, compressed or not. */
 export const LARGEST_BODY_BYTES = 1024 * 1024
 
 type Unpack = (bytes: Buffer) => Buffer
@@ -13,7 +13,7 @@ const encodings: ReadonlyMap<string, Unpack> = new Map([
   ["identity", (bytes: Buffer) => bytes],
   ["gzip", gunzip],
   ["x-gzip", gunzip],
-  // Some mean the raw stream by it.
+  // Some servers mean the raw deflate stream.
   [
     "deflate",
     (bytes: Buffer) =>
@@ -32,9 +32,9 @@ const unpacked = Option.liftThrowable((bytes: Buffer, encodings: ReadonlyArray<U
 )
 
 /**
- * The text of an answer. No request asks for compression, and machines on the way compress it all the same; `encoding` is the header's
- * list, in the order in which it was compressed. A label can be wrong, too: where nothing can be unpacked by it, the bytes are taken as the
- * plain answer. Without a byte order mark. None where it cannot be read, or is larger than any honest answer.
+ * The text of a response, without a byte order mark. No request asks for compression, but proxies may compress all the same.
+ * `encoding`: the header's list, in the order of compression. The header can also be wrong: when the body cannot be
+ * decompressed accordingly, it is taken as plain. None when it cannot be read or is too large.
  */
 export const plainBody = (bytes: Buffer, encoding: string): Option.Option<string> => {
   const names = namesIn(encoding)
@@ -54,10 +54,10 @@ const namesIn = (encoding: string): ReadonlyArray<string> =>
     .map((name) => name.trim().toLowerCase())
     .filter((name) => name !== "")
 
-/** Whether the bytes are what they say, by the header's word. */
+/** Whether the header says that the body is not compressed. */
 export const isPlainEncoding = (encoding: string): boolean => namesIn(encoding).every((name) => name === "identity")
 
-/** Text as answers are: it begins with no byte that packed ones begin with, and all of it is UTF-8. */
+/** Whether the bytes look like plain text: valid UTF-8, beginning without control characters, which compressed data begins with. */
 const isPlain = (bytes: Buffer): boolean => Option.isSome(strictly(bytes)) && !bytes.subarray(0, LONGEST_START).some(isControl)
 const isControl = (byte: number): boolean => byte < FIRST_PRINTABLE && !BLANKS.includes(byte)
 const strictly = Option.liftThrowable((bytes: Buffer) => new TextDecoder("utf-8", { fatal: true }).decode(bytes))

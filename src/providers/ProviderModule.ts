@@ -9,14 +9,14 @@ import { missingFees, type PricedPlaces, type ProviderContract } from "./FeeSche
 import { type Pace, PaceOf } from "./Pace.ts"
 import { paceOf } from "./PaceSettings.ts"
 
-/** The numbers of its callback paths: the one to register at the provider, and after it those that are still taken. */
+/** The numbers of the callback paths: the one to register at the provider, then older ones that are still accepted. */
 type CallbackPaths = readonly [number, ...ReadonlyArray<number>]
 
-/** The path of an account that has had no other. */
+/** The number of an account's first path. */
 export const FIRST_PATH = 1
-/** A number is only a name: what belongs to it cannot be guessed. */
+/** The number is only a name: the path contains a key that cannot be guessed. */
 const LAST_PATH = 9_999
-/** One to tell the provider, and one from which it moves away; a third where that was begun twice. */
+/** The current path and the one to move away from; a third when a second move began early. */
 const PATHS_AT_MOST = 3
 
 const callbackPaths: Rule<CallbackPaths> = {
@@ -28,70 +28,73 @@ const callbackPaths: Rule<CallbackPaths> = {
   }
 }
 
-/** Where a provider is reached, and how long one call may take, whatever it needs before it. */
+/** A provider's base URL, and the time limit for an operation including the calls before it. */
 export interface Reach {
   readonly baseUrl: string
   readonly timeoutMs: number
 }
 
-/** One account's settings, read by the ends of their names. Null where a setting is absent or wrong, which is noted as a mistake. */
+/**
+ * Reads one account's settings by the last part of their names. Null when a setting is absent, or invalid, which is reported as
+ * a mistake.
+ */
 export interface AccountReader extends Reach {
   readonly mode: Mode
-  /** `<PROVIDER>_<MODE>_<PART>`; of the account before it `<PROVIDER>_<MODE>_PREVIOUS_<PART>`. */
+  /** `<PROVIDER>_<MODE>_<PART>`; for the previous account `<PROVIDER>_<MODE>_PREVIOUS_<PART>`. */
   readonly own: <A>(part: string, rule: Rule<A>) => A | null
   /** `<PROVIDER>_<PART>`: the same for both modes. */
   readonly shared: <A>(part: string, rule: Rule<A>) => A | null
 }
 
-/** The settings that an account cannot do without; null where one of them is. */
+/** The settings that an account requires; null when any of them is null. */
 export const whole = <Parts extends object>(parts: Parts) => (isWhole(parts) ? parts : null)
 const isWhole = <Parts extends object>(parts: Parts): parts is Parts & { readonly [P in keyof Parts]: NonNullable<Parts[P]> } =>
   Object.values(parts).every((part: unknown) => part !== null)
 
 /** The names of a provider's settings. */
 interface SettingNames {
-  /** As corridor rows and the addresses of callbacks spell it; in capitals the beginning of its settings. */
+  /** As in corridor rows and callback paths; in capitals it is the prefix of its settings. */
   readonly name: string
-  /** The parts that an account cannot do without; in a mode where none is set the provider is not registered. */
+  /** The settings that an account requires. In a mode where none is set, the provider is not registered. */
   readonly credentials: ReadonlyArray<string>
-  /** The pace of one account, where none is set. */
+  /** The pace of an account for which none is set. */
   readonly pace: RateLimit
 }
 
 /** The identity of an account at its provider. `within`: the part of the provider in which `own` is unique. */
 export interface AccountIdentity {
   readonly within: string
-  /** A value that does not change when a secret is rotated, where the settings have one; else the secret itself. */
+  /** A value that stays the same when a secret is rotated, if the settings have one; otherwise the secret itself. */
   readonly own: Redacted.Redacted
 }
 
-/** All that one provider brings along: its settings and its adapter are found through this and nowhere else. */
+/** Everything about one provider. The program reaches its settings and its adapter only through this. */
 export interface ProviderModule<Account> extends SettingNames {
-  /** Null where a part is missing. */
+  /** Null when a setting is missing. */
   readonly account: (reader: AccountReader) => Account | null
-  /** The fees by its contract; absent where its answers name every fee. */
+  /** The contract fees; absent when the provider's responses name every fee. */
   readonly contract?: { readonly places: PricedPlaces; readonly fees: (account: Account) => ContractFees }
-  /** Of the account that moves money in this currency; null where none does. */
+  /** The identity of the account that moves money in this currency; null when there is none. */
   readonly identity: (account: Account, currency: Currency) => AccountIdentity | null
   readonly open: (account: Account, mode: Mode) => Effect.Effect<Adapter, never, Scope.Scope>
 }
 
-/** Our accounts at one provider, whatever their settings look like. */
+/** Our accounts at one provider, independent of the form of their settings. */
 export interface ProviderAccounts {
   readonly name: string
   readonly open: Effect.Effect<ReadonlyArray<OpenedAccount>, never, Scope.Scope>
-  /** Null where its answers name every fee. */
+  /** Null when the provider's responses name every fee. */
   readonly contract: ProviderContract | null
 }
 
-/** The account that money is moved with, or the one before it, which is only asked about what was sent with it. */
+/** The current account, which moves money, or the previous one, which is only polled about its own transactions. */
 export type AccountTurn = "current" | "previous"
 
 export interface OpenedAccount {
   readonly adapter: Adapter
   readonly turn: AccountTurn
   readonly callbackPaths: CallbackPaths
-  /** The account's names for movements in a currency, the name that its operator gave it first. */
+  /** The account's identities for movements in a currency; the one that its operator chose is first. */
   readonly names: (currency: Currency) => ReadonlyArray<Redacted.Redacted>
 }
 
@@ -99,33 +102,33 @@ export interface ProviderAccountInMode<Account> {
   readonly mode: Mode
   readonly turn: AccountTurn
   readonly account: Account
-  /** `<PROVIDER>_<MODE>_ACCOUNT`: what its operator says that it is; null where nothing is said. */
+  /** `<PROVIDER>_<MODE>_ACCOUNT`: the operator's name for the account; null when not set. */
   readonly title: string | null
   /** `<PROVIDER>_<MODE>_CALLBACK_PATHS`. */
   readonly callbackPaths: CallbackPaths
-  /** `<PROVIDER>_<MODE>_PACE` and its parts; null where nothing bounds it. */
+  /** `<PROVIDER>_<MODE>_PACE` and its parts; null when unlimited. */
   readonly pace: Pace | null
 }
 
 export interface KnownProvider {
   readonly name: string
-  /** Undefined where nothing is set. */
+  /** Undefined when nothing is set. */
   readonly configured: (read: Reader, mistakes: Array<string>, bounds: ConnectionRules) => ProviderAccounts | undefined
 }
 
-/** The same, for a caller that knows the type of its accounts. */
+/** The same, with the type of its accounts. */
 export interface KnownProviderOf<Account> extends KnownProvider {
-  /** Accounts that come from elsewhere; null in a mode without one. */
+  /** Accounts that do not come from settings; null in a mode without one. */
   readonly with: (of: (mode: Mode) => Account | null) => ProviderAccounts
-  /** The accounts behind the answers of `configured` and `with`; empty for those of another provider. */
+  /** The accounts of a value that `configured` or `with` returned; empty for another provider's. */
   readonly accountsOf: (accounts: ProviderAccounts) => ReadonlyArray<ProviderAccountInMode<Account>>
 }
 
 interface ConnectionRules {
   readonly timeoutMs: number
-  /** Beside a real database an address of this machine is a mistake, unless it is meant. */
+  /** With a real database a loopback address is a mistake, unless it is intended. */
   readonly refuseLoopback: boolean
-  /** Where tenants' webhooks may go to this machine, no real provider may be paid with. */
+  /** When tenants' webhooks may go to this machine, no real provider may be used. */
   readonly refuseRemote: boolean
 }
 
@@ -154,7 +157,7 @@ export const knownProvider = <Account>(module: ProviderModule<Account>): KnownPr
     name: module.name,
     configured: (read, mistakes, bounds) => {
       const baseUrl = baseUrlOf(module, read, mistakes, bounds)
-      // Read without an address too, so that every mistake is reported at once.
+      // Read even without an address, so that every mistake is reported at once.
       const reach = { baseUrl: baseUrl ?? "", timeoutMs: bounds.timeoutMs }
       const accounts = made(modes.flatMap((mode) => accountsIn(module, mode, reach, { read, mistakes })))
       return baseUrl === null ? undefined : accounts
@@ -175,7 +178,7 @@ export const knownProvider = <Account>(module: ProviderModule<Account>): KnownPr
 const settingName = (module: Pick<SettingNames, "name">, ...parts: ReadonlyArray<string>): string =>
   [module.name, ...parts].join("_").toUpperCase()
 
-/** Null where the provider is not registered. */
+/** Null when the provider is not registered. */
 const baseUrlOf = <Account>(module: ProviderModule<Account>, read: Reader, mistakes: Array<string>, bounds: ConnectionRules) => {
   const name = settingName(module, "BASE_URL")
   const baseUrl = read.optional(name, httpUrl)
@@ -211,7 +214,7 @@ const placeMistakes = (
 const PREVIOUS = "PREVIOUS"
 const CALLBACK_PATHS = "CALLBACK_PATHS"
 
-/** The account of a mode, and the one before it where that is still set. */
+/** The current account of a mode, and the previous one if it is still set. */
 const accountsIn = <Account>(
   module: ProviderModule<Account>,
   mode: Mode,
@@ -232,7 +235,7 @@ const accountsIn = <Account>(
   ]
 }
 
-/** `place` is what its settings have between the provider's name and the part. */
+/** `place`: the part of the setting names between the provider's name and the last part. */
 const accountIn = <Account>(
   module: ProviderModule<Account>,
   place: readonly [mode: Mode, ...ReadonlyArray<string>],

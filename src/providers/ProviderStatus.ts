@@ -12,7 +12,7 @@ import { withoutNoise } from "./WireNumber.ts"
 
 type Exchanged = Pick<Extract<Fact, { _tag: "Succeeded" }>, "exchanged">
 
-/** `amount` is without `fee`; what is not named is null. */
+/** `amount` does not include `fee`. A value that the provider does not name is null. */
 export interface Sum {
   readonly amount: MinorUnits | null
   readonly currency: Currency | null
@@ -22,44 +22,44 @@ export interface Sum {
 /** One transaction as a provider shows it, in the gateway's terms. */
 export interface Shown {
   readonly kind: TransactionKind
-  /** Whether every reference that it names is ours. */
+  /** Whether every reference in it is ours. */
   readonly isOurs: boolean
-  /** The provider's own word. */
+  /** The provider's own status word. */
   readonly status: string
-  /** Undefined where the word is not in the table: it is not understood, and never a failure. */
+  /** Undefined when the word is not in the vocabulary: it is then not understood, and never a failure. */
   readonly standing: Reported | undefined
   readonly providerReference: string | null
-  /** The number by which the payer or recipient knows it, where the provider tells it (`ProviderReceipt`). */
+  /** The receipt number that the payer or recipient gets, if the provider reports it (`ProviderReceipt`). */
   readonly receipt?: unknown
   readonly note: string
-  /** Undefined where it cannot be read. */
+  /** Undefined when it cannot be parsed. */
   readonly sum: (Sum & Exchanged) | undefined
-  /** Why, where it failed. */
+  /** The reason, when it failed. */
   readonly refusal: ProviderRefusal
-  /** Whether it is pending only because the payer did nothing yet: it may be paid late, and the gateway's window ends it. */
+  /** True when it is pending only because the payer has not acted yet. It may still be paid; the gateway's window ends it. */
   readonly isUnfinished?: boolean
-  /** Whether its failure is to be looked at once more, some time later, by the provider's documents. */
+  /** True when the provider's documentation says that such a failure must be confirmed by a later poll. */
   readonly isUnsure?: boolean
-  /** When it came back, where that is said. */
+  /** When it was returned, if the provider says so. */
   readonly returnedAt?: number | null
-  /** Whether the provider names another number or account than this record's. */
+  /** Whether the provider shows another number or account than the record has. */
   readonly isOfAnother?: boolean
 }
 
 type Words<Meaning extends string> = { readonly [M in Meaning]?: ReadonlyArray<string> }
 
-/** The words of a provider by what they mean. One that is not among them means nothing. */
+/** A provider's words by their meaning. Any other word has no meaning. */
 export const meaningBy = <Meaning extends string>(meanings: ReadonlyArray<Meaning>, words: Words<Meaning>) => {
   const table = new Map(meanings.flatMap((meaning) => (words[meaning] ?? []).map((word) => [word, meaning] as const)))
   return (word: string | null | undefined): Meaning | undefined => table.get(word ?? "")
 }
 
-/** A provider's whole vocabulary for its movements. A word that is not in it is not understood, and never a failure. */
+/** A provider's complete vocabulary of statuses. Any other word is not understood, and never a failure. */
 export const vocabulary = (words: Words<Reported>) => meaningBy(Reported.literals, words)
 
 /**
- * Written as people do: with blanks, a plus, leading zeros, or masked, at its beginning or in its middle: only what stands behind the mask
- * is compared. A text that is too short to compare counts as the same party.
+ * Compares numbers or accounts that may be written with blanks, a plus sign or leading zeros, or be masked at the beginning or
+ * in the middle: only the part after the mask is compared. A text that is too short to compare counts as the same party.
  */
 export const isOtherParty = (expected: Redacted.Redacted | undefined, shown: string | null | undefined): boolean => {
   const own = bare(expected === undefined ? "" : Redacted.value(expected))
@@ -68,13 +68,14 @@ export const isOtherParty = (expected: Redacted.Redacted | undefined, shown: str
   return !own.endsWith(theirs) && !theirs.endsWith(own)
 }
 const TELLING_CHARACTERS = 4
-/** As providers write what they do not show: `2547*****233`, `2547XXXXXX67`. */
+/** How providers mask characters: `2547*****233`, `2547XXXXXX67`. */
 const MASK = /[*#•]+|x{2,}/i
 const bare = (text: string): string => text.toUpperCase().replace(/[^A-Z0-9]/g, "")
 
 /**
- * The shown movement, as a fact. Another's transaction, an unknown word and an unreadable amount are `Unknown`, with an alarm. A paid
- * collection whose fee is not known alarms, too: the float is credited net of it, and so not by itself. Of a payout the held fee stands.
+ * The fact that a shown movement proves. Another party's transaction, an unknown word and an unreadable amount are `Unknown`,
+ * with an alarm. A paid collection without a known fee also raises an alarm and is not credited automatically, because the
+ * float is credited net of the fee. A payout keeps the fee that was reserved.
  */
 export const answerBy = ({
   isOfAnother = false,
@@ -115,7 +116,7 @@ export const answerBy = ({
       }
     case "returned": {
       if (sum === undefined || sum.amount === null) return unreadableSum(status, providerReference)
-      // Whether a fee came back is not said, so none is given back.
+      // The provider does not say whether the fee was returned, so none is given back.
       const { amount, currency, fee: charged } = sum
       return withoutAlarm({ _tag: "Returned", ...named, amount, currency, fee: ZERO, charged, at: returnedAt ?? null, note })
     }
@@ -124,13 +125,16 @@ export const answerBy = ({
 
 const UNPRICED = "a collection succeeded, and neither its answer nor the contract says its fee: until one does it is not credited"
 
-/** It is ours, so the handle is kept: a record that has one is never taken for one that did not arrive. */
+/**
+ * The transaction is ours, so the provider's handle is kept: a record with a handle is never treated as one that did not
+ * arrive.
+ */
 const unreadableSum = (status: string, providerReference: string | null): FactWithAlarm<StatusOutcome> => {
   const { alarm, fact } = unreadable("the amount or the currency cannot be read", status)
   return { fact: { ...fact, providerReference }, alarm }
 }
 
-/** How a wire writes amounts. `up` and `down` take digits that are finer than the currency. */
+/** How a provider writes amounts. `up` and `down` round digits that are finer than the currency. */
 export interface AmountFormat {
   readonly exact: (text: string, currency: Currency) => Result.Result<MinorUnits, "inexact">
   readonly up: (text: string, currency: Currency) => Result.Result<MinorUnits, "inexact">
@@ -149,7 +153,7 @@ interface WrittenSum {
   readonly fee?: string | null | undefined
 }
 
-/** Undefined where a part cannot be read. A fee that is finer than the currency is rounded up, as it was when it was held. */
+/** Undefined when a part cannot be parsed. A fee that is finer than the currency is rounded up, as when it was reserved. */
 export const sumOf = ({ amount, currency, fee }: WrittenSum, format: AmountFormat = majorUnits) => {
   if (!isCurrency(currency) || amount === null || amount === undefined) return undefined
   const whole = format.exact(amount, currency)

@@ -2,26 +2,27 @@ import { Redacted } from "effect"
 import { type Destination, nameOf } from "../domain/Party.ts"
 import { withoutUnseen } from "../domain/VisibleText.ts"
 
-// A person's text, for a provider. No payment is refused or lost for a note: the provider gets the part that it takes.
+// Converts a person's text for a provider. No payment is refused or lost because of a note: the provider gets the part that it
+// accepts.
 
 /** A provider's rule for a text. */
 export interface TextRule {
-  /** Code points. */
+  /** In code points. */
   readonly atMost: number
-  /** A shorter text is none. */
+  /** A shorter text counts as missing. */
   readonly atLeast?: number
-  /** Whether letters and digits of every script are taken; else those of ASCII alone. */
+  /** Whether letters and digits of every script are accepted; otherwise only ASCII. */
   readonly everyScript: boolean
-  /** The characters that it takes beside letters, digits and blanks. */
+  /** The accepted characters other than letters, digits and blanks. */
   readonly punctuation: string
 }
 
-/** Every script, and the punctuation of names and sentences: for providers that name no characters. */
+/** Every script, and common punctuation: for providers that do not list characters. */
 export const plainRule = (atMost: number): TextRule => ({ atMost, everyScript: true, punctuation: "'’-.,/()&:;#+@!?%_" })
 
 /**
- * The text in what the rule takes: letters lose their marks where they need to, and what is not taken is a blank. Undefined where nothing is
- * left that could be read.
+ * The text in accepted characters: accents are removed if necessary, and other characters become blanks. Undefined when nothing
+ * readable is left.
  */
 export const providerText = (rule: TextRule, text: string): string | undefined => {
   const normal = withoutUnseen(text).normalize("NFC")
@@ -34,17 +35,17 @@ export const providerText = (rule: TextRule, text: string): string | undefined =
   return /[\p{L}\p{N}]/u.test(cut) && Array.from(cut).length >= (rule.atLeast ?? 1) ? cut : undefined
 }
 
-/** A note to a person, or our reference where there is none, or nothing of it is left. */
+/** The note for the other party; our reference when there is none or nothing of it is left. */
 export const noteText = (rule: TextRule, narration: string | null, reference: string): string =>
   (narration === null ? undefined : providerText(rule, narration)) ?? reference
 
-/** A recipient's name, or where none is given words that cannot be mistaken for one. */
+/** The recipient's name; without one, a placeholder that cannot be mistaken for a name. */
 export const recipientName = (rule: TextRule, destination: Destination): string => {
   const name = nameOf(destination)
   return (name === null ? undefined : providerText(rule, Redacted.value(name))) ?? "Payment Recipient"
 }
 
-/** With the country's prefix, and without the plus sign. */
+/** With the country's prefix but without the plus sign. */
 export const digitsOf = (msisdn: Redacted.Redacted): string => Redacted.value(msisdn).replace(/\D/g, "")
 
 const isTaken = ({ everyScript, punctuation }: TextRule, character: string): boolean =>
@@ -52,13 +53,13 @@ const isTaken = ({ everyScript, punctuation }: TextRule, character: string): boo
 
 const inAscii = (text: string): string =>
   text
-    // A fraction is read beside the number before it, not as more of its digits.
+    // Keeps a fraction apart from the number before it, so that its digits are not appended.
     .replace(/(?<=\p{Nd})(?=\p{No})/gu, " ")
     .normalize("NFKD")
     .replace(/\p{M}/gu, "")
     .replace(/[^\0-\x7f]/gu, (letter) => plainLetters[letter] ?? letter)
 
-/** Letters of the languages of our markets, and of their neighbours, that no mark is taken from. */
+/** Letters of the languages in and near our markets that Unicode does not decompose. */
 const plainLetters: Readonly<Record<string, string>> = {
   "⁄": "/",
   ß: "ss",

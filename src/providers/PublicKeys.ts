@@ -1,9 +1,12 @@
 import { constants, createPublicKey, type KeyObject, publicEncrypt } from "node:crypto"
 
-/** A session key and its vector fit, and no provider has a shorter one. */
+/** Large enough for a session key and its vector; no provider has a shorter key. */
 const LEAST_BITS = 1024
 
-/** As providers write a public key of RSA: base64 of its SPKI, without a head and a foot. Undefined for any other text or key. */
+/**
+ * Parses an RSA public key in the form that providers publish: the base64 of its SPKI, without PEM lines. Undefined for any
+ * other text or key.
+ */
 export const publicKeyIn = (text: string): KeyObject | undefined => {
   try {
     const key = createPublicKey({ key: Buffer.from(text, "base64"), format: "der", type: "spki" })
@@ -13,7 +16,7 @@ export const publicKeyIn = (text: string): KeyObject | undefined => {
   }
 }
 
-/** How RSA pads what it encrypts. OAEP has the same hash for its mask as for its label. */
+/** RSA padding schemes. OAEP uses the same hash for its mask and its label. */
 const paddings = {
   pkcs1: { padding: constants.RSA_PKCS1_PADDING },
   "oaep-sha1": { padding: constants.RSA_PKCS1_OAEP_PADDING, oaepHash: "sha1" },
@@ -21,6 +24,6 @@ const paddings = {
 } as const
 export type Padding = keyof typeof paddings
 
-/** In base64, and another text each time. */
+/** In base64; the result differs each time. */
 export const encryptedUnder = (key: KeyObject, padding: Padding, text: string): string =>
   publicEncrypt({ key, ...paddings[padding] }, Buffer.from(text)).toString("base64")

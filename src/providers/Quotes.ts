@@ -9,20 +9,20 @@ import type { Connection } from "./Connection.ts"
 import { type ContractFees, fallsIn, feeBy, feeEntryFor, nextFeeChange } from "./ContractFees.ts"
 import type { ProviderResponse } from "./Transport.ts"
 
-/** Ours to choose: as long as a tenant may think it over, and no longer than the contract says the same. */
+/** Our own choice: how long a tenant may consider a quote. A quote ends earlier when the contract's fee changes. */
 export const QUOTE_LIFE_MS = 1_800_000
 
 type Priced = Pick<QuoteOrder, "amount" | "destinationCurrency">
 
-/** A price that needs no question: it is known at a moment. */
+/** A quote that needs no call: it follows from the order and the time. */
 export const quotingBy =
   (quoteAt: (order: QuoteOrder, now: Instant) => PayoutQuote | QuoteRefused): PayoutOperations["quote"] =>
   (order) =>
     Effect.map(Clock.currentTimeMillis, (now) => quoteAt(order, now))
 
 /**
- * Nothing is asked: within one currency only the fee is to be known, and that is in the contract. Countries share currencies, and a provider charges by
- * the country where the money arrives.
+ * A quote without a call: within one currency only the fee is unknown, and the contract has it. The fee depends on the country
+ * in which the money arrives, because countries share currencies.
  */
 export const contractQuote = (order: QuoteOrder, fees: ContractFees, now: Instant): PayoutQuote | QuoteRefused => {
   const { amount, corridor, destination, destinationCountry: country } = order
@@ -41,13 +41,13 @@ export const contractQuote = (order: QuoteOrder, fees: ContractFees, now: Instan
   }
 }
 
-/** Of a provider with one network, and an account in each country. */
+/** For a provider with one network and an account in each country. */
 interface CountryMarket {
   readonly accounts: ReadonlyArray<{ readonly country: string; readonly currency: Currency }>
   readonly network: string
 }
 
-/** The contract's price where money stays in one country, in which there is an account. */
+/** The contract's quote when the money stays in one country in which there is an account. */
 export const countryQuote = (
   { accounts, network }: CountryMarket,
   order: QuoteOrder,
@@ -63,10 +63,10 @@ export const countryQuote = (
   return contractQuote(order, fees, now)
 }
 
-/** Where a fee can depend on the recipient's network, it may be known once there is a recipient. */
+/** When a fee depends on the recipient's network, it may be known only for a given recipient. */
 const hasNetworks = (fees: ContractFees): boolean => fees.some(({ network }) => network !== null)
 
-/** Within one currency what is sent is what arrives, with the fee on top. */
+/** Within one currency, the amount sent is the amount that arrives; the fee is added. */
 export const sameCurrencyQuote = (
   { amount, destinationCurrency }: Priced,
   fee: PayoutQuote["fee"],
@@ -79,7 +79,7 @@ export const quoteRefused = (note: string, kind: QuoteRefused["kind"] = "other")
   note
 })
 
-/** Neither a price nor a refusal; `alarm` where that is not a passing trouble. */
+/** Neither a price nor a refusal. `alarm` is set when a retry will not help. */
 export interface NoQuote {
   readonly _tag: "NoQuote"
   readonly alarm: string | null
@@ -87,7 +87,7 @@ export interface NoQuote {
 
 export const noQuote = (alarm: string | null): NoQuote => ({ _tag: "NoQuote", alarm })
 
-/** Asks the provider for a price. An answer that is neither a price nor a refusal is a ProviderError. */
+/** Requests a quote. A response that is neither a price nor a refusal is a ProviderError. */
 export const requestQuote = Effect.fnUntraced(function* <Q extends object>(
   { call, giveUp }: Connection,
   request: Call,

@@ -3,8 +3,8 @@ import { createHash } from "node:crypto"
 const VARIANT = ["8", "9", "a", "b"]
 
 /**
- * A UUID of version 4 in form, and always the same one for one text: where a provider wants a UUID it follows from our reference alone, so
- * that our reference is enough to poll.
+ * A UUID in the form of version 4, derived from a text. For providers that require a UUID: it follows from our reference alone,
+ * so our reference is enough to poll.
  */
 export const uuidOf = (text: string): string => {
   const hex = createHash("sha256").update(text).digest("hex")

@@ -5,7 +5,7 @@ import type { ProviderResponse } from "./Transport.ts"
 
 export type Refused = Extract<Fact, { _tag: "Refused" }>
 
-/** Why a provider did not do it, as a row of a provider's table. */
+/** Why a provider refused, as a row of a provider's table. */
 export interface ProviderRefusal {
   readonly kind: RefusalKind
   readonly code: FailureCode
@@ -25,11 +25,14 @@ export const refusalOf = (
   alarm
 })
 
-/** Our key, our account or our address: nothing was executed. */
+/** The provider refuses our key, account or IP address: nothing was executed. */
 export const accountRefused = (alarm: string): ProviderRefusal =>
   refusalOf("config", "provider_rejected", "The provider does not accept the gateway's account.", alarm)
 
-/** Nothing is sent: a corridor leads to a provider that does not serve it. `message` is the tenant's, `why` the operator's. */
+/**
+ * Refused without being sent: a corridor leads to a provider that does not serve it. `message` is for the tenant, `why` for the
+ * operator.
+ */
 export const misroutedTo = (provider: string, message: string, why: string): FactWithAlarm<Refused> =>
   refusedBy(
     refusalOf("config", "provider_rejected", message, `a corridor leads to ${provider}, which cannot serve it: ${why}`),
@@ -37,18 +40,18 @@ export const misroutedTo = (provider: string, message: string, why: string): Fac
     why
   )
 
-/** The pool is short: our own wallet at the provider. `insufficient_funds` would be said of a float or of a payer. */
+/** Our wallet at the provider is too low. `insufficient_funds` is for a float or a payer. */
 export const poolShort = (alarm: string): ProviderRefusal =>
   refusalOf("pool", "provider_rejected", "The provider cannot pay it out now.", alarm)
 
-// A refusal that several providers give in the same words.
+// Refusals that several providers express in the same words.
 export const refusedUnsaid = refusalOf("other", "provider_rejected", "The provider refused it.")
 export const undelivered = refusalOf("other", "provider_rejected", "The provider could not deliver it.")
 export const unknownRecipient = refusalOf("party", "invalid_destination", "The provider does not know the recipient's account.")
-/** Declined, no balance, no answer: nothing that code may rely on tells them apart. */
+/** Declined, no balance or no response from the payer: the provider gives no reliable way to distinguish them. */
 export const notPaid = refusalOf("other", "unknown", "The payment was not made; the provider does not say why.")
 
-/** The row of a code; a code that is no row, `toString` among them, has none. */
+/** The row of a code. Own properties only, so that a code such as `toString` has none. */
 export const rowOf = <Row>(table: Readonly<Record<string, Row>>, code: string): Row | undefined =>
   Object.hasOwn(table, code) ? table[code] : undefined
 
@@ -61,7 +64,10 @@ export const refusedBy = (
   alarm
 })
 
-/** The proof that the HTTP status of an answer in the provider's own form gives: a status that is not in the table refuses nothing. */
+/**
+ * The refusal that an HTTP status proves, when the response has the provider's own form. A status that is not in the table
+ * refuses nothing.
+ */
 export const refusedByStatus = (
   refusals: ReadonlyMap<number, ProviderRefusal>,
   response: ProviderResponse,

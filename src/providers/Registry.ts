@@ -19,7 +19,7 @@ import { pawapayProvider } from "./pawapay/Settings.ts"
 import { paystackProvider } from "./paystack/Settings.ts"
 import { waveProvider } from "./wave/Settings.ts"
 
-/** Every provider that this program knows. A provider is one line here. */
+/** Every provider that this program supports, one line each. */
 export const knownProviders: ReadonlyArray<KnownProvider> = [
   eversendProvider,
   pawapayProvider,
@@ -31,7 +31,10 @@ export const knownProviders: ReadonlyArray<KnownProvider> = [
   waveProvider
 ]
 
-/** The price of a payment by each provider's contract, and the entry that gives it; a null currency is the country's, where it has one. */
+/**
+ * The price of a payment by each provider's contract, with the entry that determines it. A null currency stands for the
+ * country's.
+ */
 export const contractPrices = (
   accounts: ReadonlyArray<Pick<ProviderAccounts, "name" | "contract">>,
   payment: Omit<PricedPayment, "currency">,
@@ -48,7 +51,7 @@ export const contractPrices = (
     })
   })
 
-/** Null where no entry holds: such a payment is not made there. */
+/** Both are null when no entry applies: the provider then refuses such a payment. */
 interface ContractPrice {
   readonly provider: string
   readonly entry: string | null
@@ -87,7 +90,7 @@ export const providerRegistry = (
         claimed: (name, mode) => placeOf(name, mode)?.claimed ?? [],
         byRouteKey: (name, given) => {
           const key = Buffer.from(given)
-          // All of a provider's are compared, each in the same time, so that the time tells nothing about a key.
+          // All keys of a provider are compared in constant time, so that timing reveals nothing about a key.
           const fitting = places.filter(
             (place) => place.keys.filter((one) => isSame(Buffer.from(one), key)).length > 0 && place.name === name
           )
@@ -104,15 +107,15 @@ const namesOf = ({ fingerprints }: Provider): ReadonlyArray<AccountFingerprint> 
 ]
 
 /**
- * The account that the first process claims for earlier records. Where it has two accounts, their sender is unknown: the process then
- * claims both under one name, which neither is known by, so that "not found" of one proves nothing of what the other executed.
+ * The account that the first process claims for earlier records. With two accounts the sender is unknown. The process then
+ * claims a combined name that neither account has, so that "not found" from one of them proves nothing about the other.
  */
 const ofDoubt = (accounts: ReadonlyArray<ReadonlyArray<AccountFingerprint>>): ReadonlyArray<AccountFingerprint> =>
   accounts.length > 1 ? [accounts.map((names) => names.join(" or ")).join(" or ")] : accounts.flat()
 
 const isSame = (a: Buffer, b: Buffer): boolean => a.length === b.length && timingSafeEqual(a, b)
 
-/** Where accounts are, each place once. */
+/** The provider and mode of every account, without duplicates. */
 const placesOf = (opened: ReadonlyArray<OpenedAccount>): ReadonlyArray<{ readonly name: string; readonly mode: Mode }> =>
   [...new Set(opened.map(({ adapter }) => adapter.name))].flatMap((name) =>
     Mode.literals
@@ -123,8 +126,9 @@ const placesOf = (opened: ReadonlyArray<OpenedAccount>): ReadonlyArray<{ readonl
 const SHOWN_DIGITS = 16
 
 /**
- * The account of one provider and mode, and the one before it where that is another one. Where both have a name in common they are one account
- * whose secret was changed: only what is set now is asked, and it is known by all of their names.
+ * The current account of one provider and mode, and the previous one if it is a different account. If both have an identity in
+ * common, they are one account whose secret was changed: only the current settings are used, and the account is known by all of
+ * its names.
  */
 const setAccounts = (opened: ReadonlyArray<OpenedAccount>, hash: (name: string) => Uint8Array): ReadonlyArray<Provider> => {
   const fingerprintsOf = ({ names }: OpenedAccount) => {

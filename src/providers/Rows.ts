@@ -2,16 +2,16 @@ import { Effect, Option, Result, Schema, SchemaIssue } from "effect"
 import { maskedProviderCall } from "../domain/Masking.ts"
 import { logAlarm } from "./AnswerParsing.ts"
 
-// A provider's list is read row by row: a row that cannot be read is reported, and the others are read all the same.
+// A provider's list is parsed row by row: a row that cannot be parsed is reported, and the others are used.
 
 type Raw = Readonly<Record<string, unknown>>
 
-/** Why one row cannot be read, for the operator: the member, and what stands there, without the persons in it. */
+/** Why a row cannot be parsed, for the operator: the member and its value, with personal data masked. */
 interface Unread {
   readonly word: string
 }
 
-/** One row by its own schema. */
+/** Parses a row by its schema. */
 export const readRow = <A>(schema: Schema.ConstraintDecoder<A>): ((raw: unknown) => Result.Result<A, Unread>) => {
   const decode = Schema.decodeUnknownResult(schema)
   return (raw) => Result.mapError(decode(raw), ({ issue }) => ({ word: wordIn(raw, membersIn(issue)) }))
@@ -43,7 +43,7 @@ const shortened = (text: string): string => {
 
 const LONGEST_NAME = 64
 
-/** The first of these members that is a text, or a number, which is read as its text: what a row is known by although it cannot be read. */
+/** The first of these members that is a text; it identifies a row that cannot be parsed. Numbers are texts here (`exactJson`). */
 export const nameIn = (raw: unknown, ...members: ReadonlyArray<string>): string | null => {
   if (!isRow(raw)) return null
   const texts = members.map((member) => raw[member]).filter((value) => typeof value === "string")
@@ -53,8 +53,8 @@ export const nameIn = (raw: unknown, ...members: ReadonlyArray<string>): string 
 const isRow = (raw: unknown): raw is Raw => typeof raw === "object" && raw !== null && !Array.isArray(raw)
 
 /**
- * The readable rows of a list. An unreadable row raises an alarm, and does not hold up the others. A row that the provider repeats, member for member, is
- * one row: wallets are added up, and a tenant's customer chooses from the banks.
+ * The readable rows of a list. An unreadable row raises an alarm and is left out. Identical rows are merged, because wallets
+ * are added up and customers choose from the list of banks.
  */
 export const readableRows = Effect.fnUntraced(function* <A>(
   provider: string,
@@ -74,7 +74,7 @@ export const readableRows = Effect.fnUntraced(function* <A>(
   return results.flatMap(({ one }) => Option.toArray(Result.getSuccess(one)))
 })
 
-/** One alarm for a whole list. */
+/** Logs one alarm for a whole list. */
 export const tellUnread = (provider: string, operation: string, unread: ReadonlyArray<string>): Effect.Effect<void> => {
   const [first] = unread
   if (first === undefined) return Effect.void

@@ -5,7 +5,7 @@ import { timeLeft } from "./Client.ts"
 
 export type SharedMemory = Omit<ProviderMemory["Service"], "prune">
 
-/** A memory of this process alone. */
+/** A memory of this process only. */
 export const processMemory = (): SharedMemory => {
   const kept = new Map<string, { readonly value: Redacted.Redacted | null; readonly until: Instant }>()
   const read = (name: string) =>
@@ -26,14 +26,14 @@ export const processMemory = (): SharedMemory => {
   }
 }
 
-/** The memory that the accounts which are being opened share with those of other nodes; outside of a gateway, with those of this process. */
+/** The memory that accounts share with those of other nodes; outside a gateway, only within this process. */
 export const MemoryOf = Context.Reference<SharedMemory>("gateway/providers/MemoryOf", { defaultValue: processMemory })
 
-/** Between two looks for a value that is on its way: the first one, and the longest. */
+/** The delays between two reads while waiting for a value: the first and the longest. */
 const FIRST_LOOK_MS = 25
 const LONGEST_LOOK_MS = 500
 
-/** Takes the value once somebody has put it there; none where that is not in time. */
+/** Waits for a value and takes it; none when it does not arrive in time. */
 export const awaited = Effect.fnUntraced(function* (
   { take }: Pick<SharedMemory, "take">,
   name: string,

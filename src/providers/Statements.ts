@@ -10,22 +10,25 @@ import type { Connection } from "./Connection.ts"
 import type { sumOf } from "./ProviderStatus.ts"
 import { nameIn, readRow, tellUnread, wordIn } from "./Rows.ts"
 
-/** A day of more pages than these is not read at all: half a statement would name differences that are none. */
+/** A day with more pages is not read at all: an incomplete statement would show differences that do not exist. */
 const MAXIMUM_PAGES = 10_000
 const DAY_MS = 86_400_000
-/** A list that still shows other rows each time that it is read is used as it is, and said to be unsteady. */
+/** A list that still changes with each reading is used as it is, and reported as unsteady. */
 const READINGS_AT_MOST = 4
 
-/** The UTC day that is asked for, written 2026-01-31, and its neighbours: a provider's days may have another time zone. */
+/** The requested UTC day (2026-01-31) and its neighbours, because a provider's days may be in another time zone. */
 export interface Days {
   readonly day: string
   readonly before: string
   readonly after: string
 }
 
-/** Where a row says what, by the names of its members, the first that is there: also a row of which nothing else can be read. */
+/**
+ * The names of a row's members; of several names the first one present is used, also when nothing else of the row can be
+ * parsed.
+ */
 interface Members {
-  /** The provider's own reference: what a row is known by. */
+  /** The provider's own reference, which identifies a row. */
   readonly id: string
   readonly reference: string
   readonly currency: ReadonlyArray<string>
@@ -34,12 +37,12 @@ interface Members {
   readonly beganAt: ReadonlyArray<string>
 }
 
-/** One of the lists that a provider has, page by page. */
+/** A provider's list that is read in pages. */
 interface PagedList<A, Row> {
   readonly operation: string
-  /** `before` is the answer before this page, for a list that goes on from a cursor in it. */
+  /** `before`: the previous page's response, for a list that continues from a cursor in it. */
   readonly path: (days: Days, page: number, before?: A) => string
-  /** The page around its rows, which are read one by one. */
+  /** The schema of the page; its rows are parsed one by one. */
   readonly schema: Schema.ConstraintDecoder<A>
   readonly rows: (answer: A) => ReadonlyArray<unknown>
   readonly isLast: (answer: A, page: number) => boolean
@@ -48,18 +51,21 @@ interface PagedList<A, Row> {
   readonly lineOf: (row: Row) => ParsedRow
 }
 
-/** `foreign`: no movement of ours, or in a currency that the gateway does not know. Else what of the row cannot be read. */
+/**
+ * `foreign`: the row is not a movement of ours, or in a currency that the gateway does not know. A string otherwise names the
+ * part that cannot be parsed.
+ */
 type ParsedRow = StatementLine | "foreign" | "status" | "sum" | "beganAt"
 
-/** By what each row is known. */
+/** The rows by their key. */
 type Rows = Map<string, StatementLine | UnreadableRow>
 
 export type ListReader = (connection: Connection, days: Days) => Effect.Effect<Statement, ProviderError | StatementUnreadable>
 
 /**
- * Reads one list to its end. A row that cannot be read is named, and the others stand. Between two pages a list may shift, so that a row is shown twice
- * or not at all: what has more than one page is read until two readings have the same rows. A row is one movement however often it is shown, as it was
- * shown last.
+ * Reads one list to its end. A row that cannot be parsed is reported, and the others are used. Rows may shift between two
+ * pages, so that a row appears twice or not at all. A list with several pages is therefore read until two readings have the
+ * same rows. A repeated row counts once, in its last version.
  */
 export const pagedList = <A, Row>({ isLast, operation, path, rows, schema, ...list }: PagedList<A, Row>): ListReader => {
   const read = rowReader(list)
@@ -84,7 +90,7 @@ export const pagedList = <A, Row>({ isLast, operation, path, rows, schema, ...li
     for (let readings = 1; readings < READINGS_AT_MOST; readings++) {
       const next = yield* reading(connection, days)
       for (const [key, row] of next.found) all.set(key, row)
-      // A movement that began since is growth, and no shift.
+      // A movement that began after the first reading is new, not shifted.
       unsteady = [...new Set([...found.keys(), ...next.found.keys()])].filter(
         (key) => found.has(key) !== next.found.has(key) && (all.get(key)?.at ?? newest) <= newest
       )
@@ -95,15 +101,15 @@ export const pagedList = <A, Row>({ isLast, operation, path, rows, schema, ...li
   })
 }
 
-/** A list by its beginning and end, of which nothing says how it goes on after a full answer. */
+/** A list that is limited by start and end, and does not say how to continue after a full response. */
 interface WindowedList<A, Row> extends Omit<PagedList<A, Row>, "path" | "isLast"> {
-  /** Both in milliseconds, and both included. */
+  /** In milliseconds, both inclusive. */
   readonly path: (from: Instant, until: Instant) => string
-  /** Whether more may be there than it shows. */
+  /** Whether the response may be incomplete. */
   readonly isFull: (answer: A) => boolean
 }
 
-/** Reads a day of such a list: what is full is read again in halves. A row at both of their edges is one. */
+/** Reads a day of such a list: a full window is split in halves, which are read again. A row on the edge of both counts once. */
 export const windowedList = <A, Row>({ isFull, operation, path, rows, schema, ...list }: WindowedList<A, Row>): ListReader => {
   const read = rowReader(list)
   const reading = Effect.fnUntraced(function* ({ get, giveUp, title }: Connection, from: Instant, until: Instant, found: Rows) {
@@ -128,7 +134,7 @@ export const windowedList = <A, Row>({ isFull, operation, path, rows, schema, ..
   })
 }
 
-/** Adds the rows that are movements, each as it was shown last. */
+/** Adds the rows that are movements; a repeated row replaces its earlier version. */
 const keep = (
   found: Rows,
   raws: ReadonlyArray<unknown>,
@@ -149,7 +155,7 @@ const statementWith = (all: Rows, unsteady: ReadonlyArray<string>): Statement =>
 
 const isLine = (row: StatementLine | UnreadableRow): row is StatementLine => "status" in row
 
-/** One that names no reference of the provider's is known by all that it says. */
+/** A row without the provider's reference is identified by its whole content. */
 const keyOf = ({ direction, providerReference }: StatementLine | UnreadableRow, raw: unknown): string =>
   providerReference === null ? JSON.stringify(raw) : `${direction ?? ""} ${providerReference}`
 
@@ -178,20 +184,20 @@ const rowReader = <Row>({ lineOf, members, row }: Pick<PagedList<never, Row>, "l
   }
 }
 
-/** Our reference, however it is spelt there; any other text is masked, because it may be a person's number. */
+/** Our reference in upper case; any other text is masked, because it may be a person's number. */
 const shownReference = (text: string | null): string | null => {
   const own = (text ?? "").toUpperCase()
   if (text === null) return null
   return isReference(own) ? own : maskedText(text)
 }
 
-/** Those that are there; the first where none is. */
+/** The members that are present; the first one when none is. */
 const presentIn = (raw: unknown, members: ReadonlyArray<string>): ReadonlyArray<string> => {
   const present = members.filter((member) => typeof raw === "object" && raw !== null && member in raw)
   return present.length === 0 ? members.slice(0, 1) : present
 }
 
-/** All that began on a UTC day, in all lists. A row that cannot be read belongs to it unless it says another day. */
+/** Everything that began on a UTC day, from all lists. A row that cannot be parsed is included unless it shows another day. */
 export const statementOf = (connection: Connection, ...lists: ReadonlyArray<ListReader>): NonNullable<Provider["statement"]> =>
   Effect.fn(`${connection.name}.statement`)(function* (day) {
     const start = DateTime.toEpochMillis(DateTime.makeUnsafe(`${day}T00:00:00Z`))
@@ -207,7 +213,7 @@ export const statementOf = (connection: Connection, ...lists: ReadonlyArray<List
     return { ...read, lines: read.lines.filter(ofDay), unreadable, unsteady: read.unsteady.filter(ofDay) }
   })
 
-/** Several statements as one. */
+/** Merges several statements. */
 export const together = (all: ReadonlyArray<Statement>): Statement => ({
   lines: all.flatMap(({ lines }) => lines),
   unreadable: all.flatMap(({ unreadable }) => unreadable),
@@ -220,7 +226,7 @@ const dayOf = (at: Instant): string => iso(at).slice(0, "2026-01-31".length)
 interface ListedRow extends Pick<StatementLine, "direction" | "providerReference"> {
   readonly reference: string | null | undefined
   readonly currency: string | null | undefined
-  /** Undefined where the provider's word has no meaning here. */
+  /** Undefined when the provider's word has no meaning here. */
   readonly standing: StatementLine["status"] | undefined
   readonly sum: ReturnType<typeof sumOf>
   readonly beganAt: string | null | undefined
@@ -234,6 +240,6 @@ export const lineOf = ({ beganAt, currency, direction, providerReference, refere
   return at === null ? "beganAt" : { direction, providerReference, reference: reference ?? null, ...sum, status: standing, at }
 }
 
-/** A moment in any form that a provider writes; null where there is none. */
+/** Parses a time in any form that a provider writes; null when there is none. */
 export const instantIn = (text: string | null | undefined): Instant | null =>
   Option.getOrNull(Option.map(DateTime.make(text ?? ""), DateTime.toEpochMillis))

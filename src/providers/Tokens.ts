@@ -13,39 +13,39 @@ export interface Token {
   readonly lifeMs: number
 }
 
-/** How a provider gives tokens out and takes them. */
+/** How a provider issues and accepts tokens. */
 interface TokenAccount<A> {
   readonly baseUrl: string
-  /** For the token alone. */
+  /** For the token request alone. */
   readonly timeoutMs: number
   readonly request: Pick<ProviderCall, "method" | "headers"> & {
-    /** From the base URL on. */
+    /** Relative to the base URL. */
     readonly path: string
     readonly body?: string
   }
   readonly schema: Schema.ConstraintDecoder<A>
   readonly tokenIn: (answer: A) => Token
-  /** Statuses that refuse the gateway's own credentials, and what is logged then. */
+  /** Statuses that refuse the gateway's credentials, and the alarm for them. */
   readonly refusing: ReadonlyArray<number>
   readonly alarm: string
-  /** Beside the token in each call. */
+  /** Sent with each call in addition to the token. */
   readonly headers: Readonly<Record<string, string>>
-  /** Whether an answer says that the token has ended, which proves that nothing was executed; absent: a 401 does. */
+  /** Whether a response says that the token has expired, which proves that nothing was executed; absent: a 401 does. */
   readonly endsToken?: (response: ProviderResponse) => boolean
-  /** Where an account has one token at a time: the name by which all nodes share it. */
+  /** For an account with one valid token at a time: the name under which all nodes share it. */
   readonly shared?: string
 }
 
 /**
- * Where a provider has one token of an account at a time, each node's new one ends the other's. After so many, a 401 is not about the token. Before
- * the first new one nobody waits; after it the nodes have to get out of each other's way.
+ * When an account has one valid token at a time, each node's new token ends the other's. After this many tokens, a 401 is not
+ * about the token. The first renewal does not wait; later ones pause at random, so that nodes stop interfering with each other.
  */
 const TOKENS_AT_MOST = 4
 const LONGEST_PAUSE_MS = 100
 
 /**
- * Without a token the call is `NotSent`. After a 401 it is made again with a new one: a 401 proves that nothing was executed. A call that
- * keeps the token is answered with its 401.
+ * Without a token the call is `NotSent`. After a 401 it is retried with a new token: a 401 proves that nothing was executed. A
+ * call with `keepsToken` returns its 401.
  */
 export const tokenClient = Effect.fn("tokenClient")(function* <A>(account: TokenAccount<A>, transport: Transport) {
   const once = calling(account.baseUrl, transport)
@@ -61,7 +61,7 @@ export const tokenClient = Effect.fn("tokenClient")(function* <A>(account: Token
           isEnded: (text) => text === ended,
           leaseMs: account.timeoutMs + LEASE_MARGIN_MS
         })
-  // Callers that need a token at the same time wait for one request, and a refused one is not remembered.
+  // Concurrent callers share one token request; a failed one is not cached.
   const tokens = yield* Cache.makeWith<"token", Token, NoToken>(() => next, {
     capacity: 1,
     timeToLive: (exit) => (Exit.isSuccess(exit) ? Duration.millis(exit.value.lifeMs) : Duration.zero)
@@ -109,7 +109,7 @@ const fetchToken = Effect.fnUntraced(function* <A>(
   { alarm, baseUrl, refusing, request: { path, ...request }, schema, timeoutMs, tokenIn }: TokenAccount<A>,
   transport: Transport
 ) {
-  // Every call that needs the token waits for it: its request knows nothing of the call that began it.
+  // The token request serves every waiting call, so it is independent of the call that started it.
   const url = baseUrl.replace(/\/+$/, "") + path
   const { away, exit } = yield* withTurn(transport.call({ body: null, ...request, url, timeoutMs, operation: "token" }), true)
   const response = yield* exit
@@ -123,21 +123,21 @@ const fetchToken = Effect.fnUntraced(function* <A>(
 
 const LONGEST_LIFE_MS = 3_600_000
 
-/** As OAuth writes them. */
+/** The OAuth response. */
 const OAuthToken = Schema.Struct({ access_token: Schema.NonEmptyString, expires_in: Text })
 
-/** Tokens of OAuth's form. Each is used for `marginMs` less than it lives, so that none runs out on the way. */
+/** OAuth tokens. Each is used `marginMs` shorter than its lifetime, so that it does not expire in transit. */
 export const oauth = (marginMs: number) => ({
   schema: OAuthToken,
   tokenIn: ({ access_token: text, expires_in }: typeof OAuthToken.Type) => ({ text, lifeMs: lifeOf(expires_in, marginMs) }),
   refusing: [400, 401, 403]
 })
 
-/** As `Authorization` has them. */
+/** For the `Authorization` header. */
 export const basicCredentials = (user: string, password: Redacted.Redacted): string =>
   `Basic ${Buffer.from(`${user}:${Redacted.value(password)}`).toString("base64")}`
 
-/** However long an answer says that it lives. */
+/** Bounded, however long a response says that the token lives. */
 const lifeOf = (seconds: string, marginMs: number): number => {
   const lifeMs = /^\d{1,9}$/.test(seconds) ? Number(seconds) * 1000 : 0
   return Math.max(0, Math.min(lifeMs, LONGEST_LIFE_MS) - marginMs)
@@ -146,12 +146,12 @@ const lifeOf = (seconds: string, marginMs: number): number => {
 interface Sharing {
   readonly memory: SharedMemory
   readonly name: string
-  /** Whether the provider has answered that it does not take this one any more. */
+  /** Whether the provider has rejected this token as expired. */
   readonly isEnded: (text: string) => boolean
   readonly leaseMs: number
 }
 
-/** Beyond the call that gets a token. */
+/** Added to the time limit of the token request. */
 const LEASE_MARGIN_MS = 1_000
 const SHARED_LOOK_MS = 50
 
@@ -159,8 +159,8 @@ const SharedText = Schema.fromJsonString(Schema.Struct({ text: Schema.String, un
 const readShared = Schema.decodeUnknownOption(SharedText)
 
 /**
- * The token that all nodes have, unless it has ended: then one of them gets a new one, and the others wait for that. A node that dies over it holds
- * them up for as long as its call could have taken.
+ * The token that all nodes share. When it has expired, one node gets a new one and the others wait for it. If that node dies,
+ * they wait at most until its lease ends.
  */
 const sharedToken = Effect.fnUntraced(
   function* (fetched: Effect.Effect<Token, NoToken>, { isEnded, leaseMs, memory, name }: Sharing) {
@@ -180,7 +180,7 @@ const sharedToken = Effect.fnUntraced(
       if (yield* memory.claim(lease, now + leaseMs)) {
         const owner = String(yield* Random.next)
         yield* memory.put(lease, Redacted.make(owner), now + leaseMs)
-        // It may have come between the look and the claim.
+        // A new token may have arrived between the read and the claim.
         const meanwhile = yield* shared()
         return yield* Effect.ensuring(
           Option.isSome(meanwhile) ? Effect.succeed(meanwhile.value) : Effect.tap(fetched, put(memory, name)),
@@ -191,11 +191,11 @@ const sharedToken = Effect.fnUntraced(
     }
     return yield* new NoToken({ note: "no token: another node is getting one" })
   },
-  // A memory that is down is no reason to leave it open whether something was sent.
+  // When the memory is down, the call is definitely not sent, so its outcome is known.
   Effect.catchDefect(() => new NoToken({ note: "no token: what the nodes share cannot be read" }))
 )
 
-/** A node that was slower than its lease leaves the one that another node has by now. */
+/** A node that was slower than its lease must not release the lease of another node. */
 const released = Effect.fnUntraced(function* (memory: SharedMemory, lease: string, owner: string) {
   const held = yield* memory.get(lease)
   if (Option.exists(held, (value) => Redacted.value(value) === owner)) yield* memory.take(lease)

@@ -10,28 +10,31 @@ import { annotateTraced } from "../runtime/Tracing.ts"
 import { CallPhases, phaseAttributes, phasesOf, timedConnector } from "./CallPhases.ts"
 import { isPlainEncoding, LARGEST_BODY_BYTES, plainBody } from "./PlainBody.ts"
 
-/** One outgoing HTTP call. `operation` is its name in spans and logs: a path could carry a number. */
+/** One outgoing HTTP call. `operation` names it in spans and logs, because a path could contain a phone number. */
 export interface ProviderCall {
   readonly operation: string
   readonly method: "GET" | "POST"
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: string | null
-  /** For the whole call, waiting for a connection included. */
+  /** For the whole call, including the wait for a connection. */
   readonly timeoutMs: number
-  /** How long it has waited for the pace of its account: no part of its time limit. */
+  /** How long it has waited for its account's pace. Not part of the time limit. */
   readonly paceMs?: number
-  /** The part of the account that it is for, where the provider counts each for itself; absent where the account is one. */
+  /** The part of the account that it is for, when the provider counts each part separately; absent when there is only one. */
   readonly account?: string
-  /** Asked at last, when every wait before it is over: why the call must not leave, and is `NotSent`; null where it may. */
+  /** Evaluated last, after every wait: why the call must not leave, which makes it `NotSent`; null when it may. */
   readonly heldBack?: Effect.Effect<string | null>
-  /** Takes the body of a success piece by piece, however large it is; the answer's own is then empty. A packed one comes as every other answer. */
+  /**
+   * Takes a success's body in pieces, whatever its size; the response's own body is then empty. A compressed one is delivered
+   * as usual.
+   */
   readonly into?: (piece: Buffer) => void
 }
 
 /**
- * The result of a call. `NotSent`: no byte of the request was written to a connection. `Lost`: some may have been, and there is no whole
- * answer (silence among it, hence an unknown outcome); `bad_response` when the answer is not HTTP or is larger than any honest one.
+ * The result of a call. `NotSent`: no byte of the request was written to a connection. `Lost`: some may have been, and there is
+ * no complete response, so the outcome is unknown; `bad_response` when the response is not HTTP or is too large.
  */
 export type ProviderResponse =
   | {
@@ -39,30 +42,30 @@ export type ProviderResponse =
       readonly status: number
       readonly contentType: string
       readonly body: string
-      /** As the provider wrote it; absent where it did not. */
+      /** As the provider wrote it; absent when it did not. */
       readonly retryAfter?: string
     }
   | { readonly _tag: "NotSent"; readonly note: string }
   | { readonly _tag: "Lost"; readonly reason: "timeout" | "unavailable" | "bad_response"; readonly note: string }
 
-/** Calls to one provider: never repeated, never redirected, and never an error. */
+/** Makes calls to one provider. It never retries, never follows redirects, and never fails with an error. */
 export interface Transport {
   readonly call: (call: ProviderCall) => Effect.Effect<ProviderResponse>
 }
 
-/** Of resolving, connecting and TLS together. */
+/** For DNS, TCP and TLS together. */
 const CONNECT_TIMEOUT_MS = 5000
-/** To one provider; a call beyond them waits, and is not sent when its time runs out meanwhile. */
+/** Per provider. Further calls wait, and are not sent when their time runs out first. */
 const MAXIMUM_CONNECTIONS = 64
-/** Of a body that is taken piece by piece. */
+/** For a body that is taken in pieces. */
 const LARGEST_FILE_BYTES = 1024 * LARGEST_BODY_BYTES
 const NANOS_A_MS = 1_000_000
-/** A number of seconds, or a date. */
+/** In characters: a number of seconds, or a date. */
 const LONGEST_RETRY_AFTER = 40
-/** Shorter than providers keep idle connections, so that a call seldom meets a closing one. */
+/** Shorter than providers keep idle connections open, so that a call seldom meets one that is closing. */
 const IDLE_CONNECTION_MS = 4000
 
-/** Closes its connections with the scope; what is under way then is `Lost`. */
+/** Closes its connections with the scope; calls in progress are then `Lost`. */
 export const openTransport = Effect.fn("openTransport")(function* (
   provider: string
 ): Effect.fn.Return<Transport, never, Scope.Scope> {
@@ -89,7 +92,7 @@ export const openTransport = Effect.fn("openTransport")(function* (
     return response
   })
   return {
-    // No trace headers go out: the inner workings of the gateway are private.
+    // No trace headers are sent: the gateway's internals are private.
     call: Effect.fnUntraced(function* (call) {
       const { account, heldBack, method, operation, url } = call
       const why = heldBack === undefined ? null : yield* heldBack
@@ -104,7 +107,7 @@ export const openTransport = Effect.fn("openTransport")(function* (
 })
 
 const FIRST_REFUSAL = 300
-/** Null of a success; nothing of its body. */
+/** Null for a success. Contains nothing of the body. */
 const failureOf = (response: ProviderResponse): string | null =>
   response._tag !== "Answered" ? response.note : response.status < FIRST_REFUSAL ? null : `HTTP ${response.status}`
 
@@ -124,8 +127,8 @@ const answerAttributes = (response: ProviderResponse): Readonly<Record<string, s
 type Answered = Extract<ProviderResponse, { _tag: "Answered" }>
 
 /**
- * JSON with every number as the text that was sent: none if it is not JSON. A body with another content type is not read. It is read once: an adapter
- * looks for an error in it, and then for what it hopes for.
+ * Parses JSON with every number as the text that was sent; none when it is not JSON or has another content type. The result is
+ * cached, because an adapter looks for an error first and then for the expected body.
  */
 export const exactJson = (answer: Answered): Option.Option<unknown> => {
   const known = read.get(answer)
@@ -142,24 +145,24 @@ const parsed = Option.liftThrowable(parseExact)
 
 const connections: Agent.Options = {
   connections: MAXIMUM_CONNECTIONS,
-  // One request at a time on a connection, and HTTP/1.1 only: on a shared connection the request that was read would be unknown.
+  // One request at a time per connection, and HTTP/1.1 only: on a shared connection it would be unknown which request was read.
   pipelining: 1,
   allowH2: false,
   keepAliveTimeout: IDLE_CONNECTION_MS,
   keepAliveMaxTimeout: IDLE_CONNECTION_MS,
-  // The deadline of the whole call rules instead.
+  // The deadline of the whole call applies instead.
   headersTimeout: 0,
   bodyTimeout: 0
 }
 
-/** Of questions, which move nothing. */
+/** For calls that move no money. */
 const inTime = () => false
 
-/** `written`: the request was handed to a connection, so that it may have arrived. */
+/** `written`: the request was handed to a connection, so it may have arrived. */
 interface Progress {
   written: boolean
   givenUp: boolean
-  /** Whether it is too late for its first byte. */
+  /** Whether it is too late to send its first byte. */
   readonly isTooLate: () => boolean
   readonly phases: CallPhases
 }
@@ -212,7 +215,7 @@ class TooLateToLeave extends Error {
 
 const oneLine = (header: string | ReadonlyArray<string> | undefined): string => (typeof header === "string" ? header : "")
 
-/** undici's callbacks for one request, in the order in which they come. */
+/** undici's callbacks for one request, in the order of their calls. */
 class CallHandler implements Dispatcher.DispatchHandler {
   readonly #progress: Progress
   readonly #into: NonNullable<ProviderCall["into"]> | null
@@ -236,13 +239,13 @@ class CallHandler implements Dispatcher.DispatchHandler {
     this.#controller?.abort(new Error("given up"))
   }
 
-  /** Called with a connection at hand, before the first byte is written to it. */
+  /** Called when a connection is ready, before the first byte is written. */
   onRequestStart(controller: Dispatcher.DispatchController): void {
     const { givenUp, isTooLate, written } = this.#progress
     this.#controller = controller
-    // A caller that gave up has the answer that nothing was sent, and a request is written once, whatever the client library does.
+    // A caller that gave up was answered that nothing was sent. A request is written once, even if the client library retries.
     if (givenUp || written) return controller.abort(new Error("not written"))
-    // This process, or its machine, may have stood still since the call began: nothing lies between this look and the writing.
+    // The process or its machine may have been suspended since the call began. Nothing runs between this check and the write.
     if (isTooLate()) return controller.abort(new TooLateToLeave())
     this.#progress.written = true
     this.#progress.phases.written()
@@ -281,7 +284,7 @@ class CallHandler implements Dispatcher.DispatchHandler {
   }
 
   onResponseError(_controller: unknown, error: Error): void {
-    // Only the code: messages name addresses.
+    // Only the code, because messages contain addresses.
     const isTooLate = error instanceof TooLateToLeave
     const note = isTooLate ? error.message : "code" in error && typeof error.code === "string" ? error.code : error.name
     this.#finish(broken(this.#progress, error.name === "HTTPParserError" ? "bad_response" : "unavailable", note))

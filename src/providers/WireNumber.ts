@@ -3,15 +3,15 @@ import { type Currency, exponents } from "../domain/Currency.ts"
 import { RawJson } from "../domain/Json.ts"
 import { type MinorUnits, toDecimal } from "../domain/Money.ts"
 
-/** A member that need not be there, and may be null. */
+/** A member that may be absent or null. */
 export const nullable = <S extends Schema.Constraint>(schema: S) => Schema.optionalKey(Schema.NullOr(schema))
 
 const StringOrNumber = Schema.Union([Schema.String, Schema.Finite])
 
-// Nothing that no identifier has: a control character could not even be stored.
+// Excludes characters that no identifier has: control characters could not even be stored.
 const Plain = Schema.String.check(Schema.isPattern(/^[^\p{Cc}\p{Cs}]{0,256}$/u))
 
-/** A number or a string on the wire, text inside: an identifier, a status code. */
+/** A number or string on the wire, a string inside: an identifier or a status code. */
 export const Text = StringOrNumber.pipe(
   Schema.decodeTo(Plain, {
     decode: SchemaGetter.transform((value: string | number) => String(value)),
@@ -19,10 +19,10 @@ export const Text = StringOrNumber.pipe(
   })
 )
 
-// At most two digits of exponent, so that a short text cannot ask for a long one.
+// At most two digits of exponent, so that a short text cannot expand into a huge one.
 const numeral = /^-?\d+(\.\d+)?([eE][+-]?\d{1,2})?$/
 
-/** Major units as a plain decimal text, to every digit that was sent. A float's exponent (`2.5e-7`) is written out. */
+/** Major units as plain decimal text, with every digit that was sent. An exponent (`2.5e-7`) is expanded. */
 export const Amount = Schema.Union([Schema.String.check(Schema.isPattern(numeral)), Schema.Finite]).pipe(
   Schema.decodeTo(Schema.String, {
     decode: SchemaGetter.transform((value: string | number) => writtenOut(String(value))),
@@ -30,7 +30,7 @@ export const Amount = Schema.Union([Schema.String.check(Schema.isPattern(numeral
   })
 )
 
-/** The amount that a request wrote as a JSON number, in major units: as plain decimal text, to every digit, and more than nothing. */
+/** A positive amount in major units that a request wrote as a JSON number: as plain decimal text with every digit. */
 export const WrittenAmount = Schema.instanceOf(RawJson).pipe(
   Schema.decodeTo(Schema.String.check(Schema.isPattern(/^(?=.*[1-9])\d+(\.\d+)?$/)), {
     decode: SchemaGetter.transform(({ text }: RawJson) => writtenOut(text)),
@@ -51,18 +51,18 @@ function writtenOut(text: string): string {
   return sign + padded.slice(0, at) + (at < padded.length ? `.${padded.slice(at)}` : "")
 }
 
-/** Every decimal of fewer digits than these is said by a double as it is: noise needs them. */
+/** A double represents every decimal with fewer digits exactly as written: noise needs at least these. */
 const NOISY_DIGITS = 16
-/** The error of a sum of a few doubles. */
+/** The rounding error of adding a few doubles. */
 const NOISE_ULPS = 8
-/** The rest of the noise of large doubles where their difference is small, in major units. */
+/** The noise that remains when large doubles are subtracted, in major units. */
 const CANCELLED_NOISE = 5e-10
-/** Major units. From here on a double is too coarse to tell noise from an amount that is finer than its currency. */
+/** In major units. Above this, a double is too coarse to distinguish noise from an amount finer than its currency. */
 const NOISY_BELOW = 10n ** 9n
 
 /**
- * An amount without the noise of floating point: 19.709999999999997 KES is 19.71. A figure that is exact within the currency's decimals, or
- * that is really so fine, stays as it is.
+ * Removes floating-point noise from an amount: 19.709999999999997 KES is 19.71. A value that is exact within the currency's
+ * decimals, or really has finer digits, is unchanged.
  */
 export const withoutNoise = (text: string, currency: Currency): string => {
   const [, whole = "", fraction = ""] = /^(\d+)\.(\d+)$/.exec(text) ?? []
@@ -78,7 +78,7 @@ export const withoutNoise = (text: string, currency: Currency): string => {
 }
 const MANTISSA_BITS = 52
 
-/** Major units without zeros that say nothing: a whole amount is written as an integer. */
+/** Major units without trailing zeros: a whole amount is written as an integer. */
 export const plainDecimal = (amount: MinorUnits, currency: Currency): string => {
   const text = toDecimal(amount, currency)
   return text.includes(".") ? text.replace(/\.?0+$/, "") : text

@@ -19,7 +19,10 @@ import { summary } from "./Statement.ts"
 import { found, posted } from "./Translate.ts"
 import { moneyPath, statusPath, wireId } from "./Wire.ts"
 
-/** A `transaction.id` is taken once, and asked for. How long "not found" proves nothing is not documented: of a payout a day, and its statement. */
+/**
+ * A `transaction.id` is accepted once, and is the key for polling. The documentation does not say how long "not found" proves
+ * nothing: for a payout we assume a day, and its statement.
+ */
 const guarantees: ProviderGuarantees = {
   clientReference: "unique_reject",
   lookup: "by_client_ref",
@@ -30,10 +33,13 @@ const guarantees: ProviderGuarantees = {
   clawbacksUnstated: true
 }
 
-/** As long as a payer may have the prompt. */
+/** How long a payer may see the prompt. */
 const PROMPT_MS = 180_000
 
-/** Our applications at Airtel. A call takes at most `timeoutMs`, its token and its key included; the lookup after a refusal as long again. */
+/**
+ * Our applications at Airtel. An operation takes at most `timeoutMs`, including its token and key; the lookup after a refusal
+ * takes as long again.
+ */
 export const airtel = adapterOf(identity, guarantees, function* (settings: AirtelSettings, transport) {
   const { callbackKeys, countries: accounts, fees, holderCheck, statementCountries, timeoutMs } = settings
   const open = openApplication(timeoutMs)
@@ -85,7 +91,7 @@ const posting = (account: Application, order: MoneyOrder<MomoParty>, until: numb
   )
 }
 
-/** The corridor's next provider is asked. */
+/** The corridor's next provider is tried. */
 const pinRefused = {
   ...notSent(PIN_REFUSED),
   alarm: "no payout is sent by Airtel: its PIN was refused. Set the right one, and start the gateway anew"
@@ -96,7 +102,7 @@ const asking = (account: Application, kind: PaymentKind, { fees }: Pick<AirtelSe
     const { charge, currency, reference, sentAt } = order
     const path = statusPath(kind, account, wireId(reference))
     const response = yield* account.client({ operation: "status", method: "GET", path }, until)
-    // Of a payout the held fee stands: it is the contract's too.
+    // A payout keeps the reserved fee, which also comes from the contract.
     const fee = kind === "payout" || charge === undefined ? null : chargeFee(fees, order)(charge.amount)
     const isEarly = kind === "collection" && (yield* Clock.currentTimeMillis) - sentAt < PROMPT_MS
     const charged = kind === "collection" ? charge?.amount : undefined

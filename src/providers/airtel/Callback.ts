@@ -6,8 +6,9 @@ import { standingOf } from "./Translate.ts"
 import { CallbackBody } from "./Wire.ts"
 
 /**
- * A callback only ever makes the gateway ask. Where the application authenticates its callbacks, what one says counts for the comparison with the
- * answer only where its `hash` fits: whose bytes are hashed is not written down, so that one that fits neither way is a reason to ask, and no more.
+ * A callback only triggers a poll. If the application authenticates its callbacks, the reported status is compared with the
+ * poll only when `hash` matches. The documentation does not say which bytes are hashed, so a callback whose hash matches in
+ * neither form still triggers a poll.
  */
 export const airtelCallbacks = (keys: ReadonlyArray<Redacted.Redacted>): Callbacks => ({
   verify: ({ body }) =>
@@ -17,14 +18,17 @@ export const airtelCallbacks = (keys: ReadonlyArray<Redacted.Redacted>): Callbac
     })
 })
 
-// Our reference is not in it; the id is, which every record is known by once it was answered.
+// It contains not our reference but the id, which is stored with every record that got a response.
 const hintOf = shapedHints(CallbackBody, ({ transaction: { id, status_code } }) => ({
   reference: null,
   id,
   says: standingOf(status_code)
 }))
 
-/** Base64 of the HMAC-SHA256 under the application's private key: of the body without its `hash`, or of the transaction alone. */
+/**
+ * Base64 of the HMAC-SHA256 under the application's private key: over the body without its `hash`, or over the transaction
+ * alone.
+ */
 const isGenuine = (body: string, key: Redacted.Redacted): boolean => {
   const transaction = memberText(body, "transaction")
   const given = Buffer.from(stringIn(memberText(body, "hash")), "base64")

@@ -14,32 +14,35 @@ import { refusedPin } from "./RefusedPin.ts"
 import { showsTransaction } from "./Translate.ts"
 import { type Dialect, KEYS_PATH, KeyAnswer, TOKEN_PATH } from "./Wire.ts"
 
-/** Our application in one country: hosts, products, versions and keys end at the border. */
+/** Our application in one country: hosts, products, versions and keys differ by country. */
 export interface CountryAccount extends Market, Dialect {
   readonly baseUrl: string
   readonly clientId: string
   readonly clientSecret: Redacted.Redacted
   readonly pin: Redacted.Redacted
-  /** `printed`: the PIN is what the portal printed, encrypted already. */
+  /** `printed`: the PIN is in the encrypted form that the portal printed. */
   readonly pinKey: KeyObject | "printed"
   readonly pinPadding: Padding
 }
 
 export interface AirtelSettings {
-  /** At least one, each of another country. */
+  /** At least one, each in another country. */
   readonly countries: ReadonlyArray<CountryAccount>
   readonly fees: ContractFees
-  /** Whether the holder of a recipient's number is asked for before a payout. */
+  /** Whether to look up the holder of a recipient's number before a payout. */
   readonly holderCheck: "name" | "off"
-  /** Of the applications that authenticate their callbacks. */
+  /** For applications that authenticate their callbacks. */
   readonly callbackKeys: ReadonlyArray<Redacted.Redacted>
   /** The countries whose application may read its list of transactions. */
   readonly statementCountries: ReadonlyArray<MarketCountry>
-  /** For one call, its token and its key included. */
+  /** For one call, including its token and its key. */
   readonly timeoutMs: number
 }
 
-/** One country's application: free calls, and calls that move money, which are signed where that is agreed. */
+/**
+ * One country's application. `client` makes free calls; `post` makes calls that move money, signed where the country requires
+ * it.
+ */
 export interface Application extends CountryAccount {
   readonly client: Client
   readonly post: (call: Call & { readonly body: object }, until: number) => Effect.Effect<Posted>
@@ -49,19 +52,19 @@ type Sender = (...call: Parameters<Application["post"]>) => Effect.Effect<Provid
 
 interface Posted {
   readonly response: ProviderResponse
-  /** Sent once more, after an answer that proved that nothing was executed: for its token, or its signature. */
+  /** The call was retried for a new token or signature, after a response that proved that nothing was executed. */
   readonly isRepeated: boolean
 }
 
-/** How often the call that moves money has left; null around every other call. */
+/** How often the current money call was sent; null outside one. */
 const Sendings = Context.Reference<{ count: number } | null>("gateway/providers/airtel/Sendings", { defaultValue: () => null })
 
-/** The one operation whose calls carry the PIN. */
+/** The one operation whose calls contain the PIN. */
 const PAYOUT: PaymentKind = "payout"
 const MONEY: ReadonlyArray<string> = [PAYOUT, "collection"] satisfies ReadonlyArray<PaymentKind>
-/** Of 180 s. */
+/** Of a lifetime of 180 s. */
 const TOKEN_MARGIN_MS = 30_000
-/** With the key at hand, and once more with a new one: what is refused for its signature moved nothing. */
+/** Once with the cached key and once with a new one: a call that is refused for its signature moved nothing. */
 const SIGNED_AT_MOST = 2
 
 export const openApplication = (timeoutMs: number) =>
@@ -102,7 +105,7 @@ export const openApplication = (timeoutMs: number) =>
         kept = key
         const signature = signatureOf(text, key, randomBytes(AES_KEY_BYTES), randomBytes(IV_BYTES))
         const response = yield* client({ ...call, body: new RawJson(text), headers: signature }, until)
-        // The call before it has left, and its answer stands.
+        // The call before this one was sent, so its response stands.
         if (response._tag === "NotSent") return refused ?? response
         if (!says("signature", response) || showsTransaction(response) || times >= SIGNED_AT_MOST) return response
         refused = response
@@ -122,7 +125,7 @@ export const openApplication = (timeoutMs: number) =>
     } satisfies Application
   })
 
-/** The public key of the application; undefined where it is not given. */
+/** The application's public key; undefined when the response has none. */
 const keyBy = Effect.fnUntraced(function* (client: Client, until: number) {
   const response = yield* client({ operation: "encryption_key", method: "GET", path: KEYS_PATH }, until)
   const answer = Option.getOrUndefined(decoded(KeyAnswer, response))
@@ -132,7 +135,10 @@ const keyBy = Effect.fnUntraced(function* (client: Client, until: number) {
 const AES_KEY_BYTES = 32
 const IV_BYTES = 16
 
-/** The exact bytes of a body under a key of its own, and that key under Airtel's. The body itself is sent in clear. */
+/**
+ * Encrypts the exact bytes of a body under a new AES key, and that key under Airtel's public key. The body itself is sent
+ * unencrypted.
+ */
 export const signatureOf = (body: string, key: KeyObject, aesKey: Buffer, iv: Buffer) => {
   const cipher = createCipheriv("aes-256-cbc", aesKey, iv)
   return {

@@ -2,10 +2,10 @@ import { Schema } from "effect"
 import type { Currency } from "../../domain/Currency.ts"
 import { pricedNetwork } from "../FeeSchedule.ts"
 
-/** As corridor rows spell it. */
+/** As in corridor rows. */
 export const NETWORK = "AIRTEL"
 
-/** Where the gateway has corridors and Airtel Money an interface. */
+/** The countries in which the gateway has corridors and Airtel Money has an API. */
 export const MarketCountry = Schema.Literals(["UG", "KE", "RW", "TZ", "ZM"])
 export type MarketCountry = typeof MarketCountry.Type
 export const marketCountries: ReadonlyArray<MarketCountry> = MarketCountry.literals
@@ -17,7 +17,7 @@ export interface Market {
 
 interface Country {
   readonly name: string
-  /** With its plus sign. */
+  /** With the plus sign. */
   readonly phonePrefix: string
   readonly currency: Currency
 }
@@ -30,10 +30,10 @@ export const places: Readonly<Record<MarketCountry, Country>> = {
   ZM: { name: "Zambia", phonePrefix: "+260", currency: "ZMW" }
 }
 
-/** The same interface is there, and switched off: the gateway has no corridor in them, or not their currency (README.md). */
+/** Countries with the same API that are not served, because the gateway has no corridor or currency for them (README.md). */
 export const unserved: ReadonlyArray<string> = ["NG", "MW", "MG", "CD", "CG", "TD", "GA", "NE", "SC"]
 
-/** Airtel's answers name no fee. */
+/** Airtel's responses name no fee. */
 export const pricedPlaces = pricedNetwork(
   NETWORK,
   marketCountries.map((country) => ({ country, currency: places[country].currency }))

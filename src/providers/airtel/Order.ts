@@ -10,7 +10,7 @@ import type { CountryAccount } from "./Client.ts"
 import { type Market, places } from "./Networks.ts"
 import { wireId } from "./Wire.ts"
 
-/** A payout or a charge: of which kind, how much, with whom. */
+/** A payout or a charge: its kind, amount and other party. */
 export interface MoneyOrder<Party extends Destination = Destination> extends Pick<PayoutOrder, "reference" | "corridor"> {
   readonly kind: PaymentKind
   readonly amount: MinorUnits
@@ -18,8 +18,8 @@ export interface MoneyOrder<Party extends Destination = Destination> extends Pic
 }
 
 /**
- * The body of the call that moves money; undefined for a number of another country. Its one text, `reference`, is our reference: by it a payment is found
- * in every list of Airtel's.
+ * The body of a call that moves money; undefined for a number of another country. Its only text, `reference`, is our reference,
+ * by which a payment is found in every list of Airtel's.
  */
 export const moneyBody = (
   account: CountryAccount,
@@ -40,7 +40,7 @@ export const moneyBody = (
 const encryptedPin = ({ pin, pinKey, pinPadding }: Pick<CountryAccount, "pin" | "pinKey" | "pinPadding">): string =>
   pinKey === "printed" ? Redacted.value(pin) : encryptedUnder(pinKey, pinPadding, Redacted.value(pin))
 
-/** Without the country's code and zeros before it, which are refused; undefined where it does not begin with that code. */
+/** Without the country's code and leading zeros, which Airtel refuses; undefined when the number does not begin with that code. */
 export const nationalNumber = ({ country }: Pick<Market, "country">, msisdn: Redacted.Redacted): string | undefined => {
   const digits = Redacted.value(msisdn).replace(/\D/g, "")
   const code = places[country].phonePrefix.slice(1)

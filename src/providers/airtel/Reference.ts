@@ -11,7 +11,7 @@ import { nationalNumber } from "./Order.ts"
 import { codesIn } from "./Refusals.ts"
 import { BALANCE_PATH, BalanceAnswer, HolderAnswer, holderPath } from "./Wire.ts"
 
-// Airtel's free reads. It knows no banks.
+// Airtel's free reads. It lists no banks.
 
 /** The wallet of a country's application. */
 export const balanceOf = ({ connection: { get, name } }: Branch<Application>) =>
@@ -19,13 +19,13 @@ export const balanceOf = ({ connection: { get, name } }: Branch<Application>) =>
     balancesAt(name, [{ amount: plainText(balance), currency }], fromDecimalDown)
   )
 
-/** "41,250.00", with and without its commas. */
+/** "41,250.00", with or without its commas. */
 const plainText = (text: string): string => (/^\d{1,3}(,\d{3})+(\.\d+)?$/.test(text) ? text.replaceAll(",", "") : text)
 
 const FOUND = "DP02200000001"
 const NOBODY = "DP02200000002"
 
-/** The holder of a recipient's number. Only that there is no such user says that it is not active: every other refusal says nothing. */
+/** The holder of a recipient's number. Only the code for "no such user" means `inactive`; any other refusal proves nothing. */
 export const holderOf = Effect.fnUntraced(function* (
   { account }: Branch<Application>,
   msisdn: MomoParty["msisdn"],

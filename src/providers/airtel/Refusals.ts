@@ -20,8 +20,8 @@ const { readAsUnknown } = codedAnswers("Airtel", (response) => codesIn(movementI
 export const identity: Identity = { name: "airtel", title: "Airtel Money", accountPerCountry: true, readAsUnknown }
 
 /**
- * The meaning of a code. `accepted`: it is under way. `ambiguous`: nobody knows, and the status tells later. `duplicate`: our id is used.
- * `signature`, `pin`: nothing moved, and the key or the PIN is to be looked at.
+ * The meaning of a code. `accepted`: in progress. `ambiguous`: unknown until a poll. `duplicate`: our id is used already.
+ * `signature`, `pin`: nothing moved, and the key or the PIN must be checked.
  */
 export type Meaning = ProviderRefusal | "accepted" | "successful" | "ambiguous" | "duplicate" | "absent" | "signature" | "pin"
 type Meanings = Readonly<Record<string, Meaning>>
@@ -36,8 +36,9 @@ const limit = refusalOf("limit", "limit_exceeded", "It is outside what the mobil
 const noNumber = refusalOf("other", "provider_rejected", "The provider does not take this number.")
 export const unsaid = refusalOf("other", "unknown", "It failed; the provider does not say why.")
 
-// The tables of Airtel's portals in Zambia, Chad and Uganda, which agree: of collections (DP008), of disbursements (DP009), of the machine before both,
-// and the older codes that still stand beside the newer. A code that is not here has no meaning, and refuses nothing.
+// From the tables in Airtel's portals for Zambia, Chad and Uganda, which agree: collections (DP008), disbursements (DP009), the
+// router in front of both, and older codes that are still used beside the new ones. A code that is not listed has no meaning
+// and refuses nothing.
 const meanings: Meanings = {
   ...is("accepted", "DP00800001006", "DP00900001006"),
   ...is("successful", "DP00800001001", "DP00900001001"),
@@ -54,7 +55,7 @@ const meanings: Meanings = {
   ...is(unknownRecipient, "DP00900001009", "DP00900001012"),
   ...is(refusedUnsaid, "DP00800001008", "DP00800001009", "DP00900001013"),
   DP00800001002: refusalOf("party", "declined_by_payer", "The payer's PIN was wrong."),
-  // The same for no PIN, a wrong identifier and an unknown number.
+  // One code for a missing PIN, a wrong identifier and an unknown number.
   DP00800001005: refusalOf("other", "unknown", "The payer did not approve it, or has no such account."),
   DP00800001007: refusalOf("party", "insufficient_funds", "The payer has not enough money."),
   DP00800001029: refusalOf("party", "timed_out", "The payer did not answer in time."),
@@ -62,10 +63,10 @@ const meanings: Meanings = {
   DP00900001007: poolShort("Airtel fails a disbursement: our wallet is too small")
 }
 
-/** Several codes stand in one answer. Those by which nothing is decided come first, then a refusal or a success. */
+/** A response may contain several codes. Those that decide nothing take precedence over a refusal or a success. */
 const careful: ReadonlyArray<Meaning> = ["duplicate", "ambiguous", "signature", "pin", "absent", "accepted"]
 
-/** Undefined where none of the codes has a meaning. */
+/** Undefined when none of the codes has a meaning. */
 export const meaningOf = (status: typeof Status.Type): Meaning | undefined => {
   const found = codesIn(status).flatMap((code) => rowOf(meanings, code) ?? [])
   return careful.find((word) => found.includes(word)) ?? found[0]
@@ -73,28 +74,28 @@ export const meaningOf = (status: typeof Status.Type): Meaning | undefined => {
 
 const CODE = /^(DP|ESB|ROUTER)?\d{3,14}$/
 
-/** By `response_code` first. The messages beside them are for people, and hold numbers and balances. */
+/** `response_code` first. The messages beside the codes contain numbers and balances, and are not read. */
 export const codesIn = ({ code, response_code, result_code }: typeof Status.Type): ReadonlyArray<string> =>
   [response_code, result_code, code].flatMap((one) => (typeof one === "string" && CODE.test(one) ? [one] : []))
 
-/** Airtel's own answer, whatever the status it comes under; undefined where a machine on the way, or an overloaded one, may have made it. */
+/** Airtel's own response, whatever its HTTP status; undefined when a proxy or an overloaded server may have made it. */
 export const movementOf = (response: ProviderResponse): typeof MovementAnswer.Type | undefined =>
   response._tag === "Answered" && !provesNothing(response.status) ? movementIn(response) : undefined
 
 const provesNothing = (status: number): boolean => status >= 500 || status === 408 || status === 429
 
-/** Whether an answer means that. */
+/** Whether a response has this meaning. */
 export const says = (meaning: Meaning, response: ProviderResponse): boolean =>
   meaningOf(movementOf(response)?.status ?? {}) === meaning
 
 const tokenRefusalIn = errorIn(TokenRefusal)
 
-/** A token that ended: nothing was executed. */
+/** The token has expired: nothing was executed. */
 export const isTokenRefused = (response: ProviderResponse): boolean =>
   response._tag === "Answered" &&
   (response.status === 401 || (response.status === 403 && tokenRefusalIn(response)?.error === "invalid_token"))
 
-/** After that with a new token, too. A page under 401 or 403 is no word of Airtel's. */
+/** Also after a new token. An HTML page under 401 or 403 does not come from Airtel's API. */
 export const isAccountRefused = (response: ProviderResponse): boolean =>
   response._tag === "Answered" && [400, 401, 403].includes(response.status) && tokenRefusalIn(response) !== undefined
 

@@ -4,7 +4,7 @@ import { logAlarm } from "../AnswerParsing.ts"
 import { MemoryOf } from "../SharedMemory.ts"
 import type { ProviderCall } from "../Transport.ts"
 
-/** The PIN of a country's disbursement wallet, and how it is sent. */
+/** The PIN of a country's disbursement wallet, and how it is encrypted. */
 interface PinSettings {
   readonly country: string
   readonly clientId: string
@@ -14,22 +14,22 @@ interface PinSettings {
   readonly pinPadding: string
 }
 
-/** The note of a payout that is held back for it. */
+/** The note of a payout that is held back because of it. */
 export const PIN_REFUSED = "the PIN was refused before"
 
-/** Longer than a wrong setting stands. */
+/** Longer than a wrong setting will stay. */
 const KEPT_MS = 10 * 365 * 86_400_000
 
 /**
- * Whether a payout's PIN was refused, by any node and before any restart: another wrong one could block the wallet. It is remembered of these
- * settings, so that another PIN, key or padding is tried.
+ * Remembers that a payout's PIN was refused, across nodes and restarts, because another wrong attempt could block the wallet.
+ * It is stored for these settings, so that another PIN, key or padding is tried.
  */
 export const refusedPin = Effect.fnUntraced(function* (account: PinSettings) {
   const memory = yield* MemoryOf
   const name = `airtel pin ${account.country} ${hashOf(account)}`
   let isRefused = false
   const known = Effect.tap(
-    // Without the memory nobody knows, and nothing is tried.
+    // When the memory cannot be read, the PIN counts as refused, and nothing is sent.
     Effect.catchDefect(Effect.map(memory.get(name), Option.isSome), () => Effect.succeed(true)),
     (found) => Effect.sync(() => (isRefused ||= found))
   )
@@ -40,14 +40,14 @@ export const refusedPin = Effect.fnUntraced(function* (account: PinSettings) {
   const note = Effect.suspend(() => {
     isRefused = true
     return Effect.flatMap(Clock.currentTimeMillis, (now) => memory.put(name, Redacted.make("refused"), now + KEPT_MS)).pipe(
-      // This process knows it, and the answer stands.
+      // This process knows it, and the response stands.
       Effect.catchDefect(() => logAlarm("a refused PIN of Airtel's could not be kept for the other nodes and the next start"))
     )
   })
   return { heldBack, note }
 })
 
-/** Keyed, because a PIN has four digits. */
+/** Keyed, because a PIN has only four digits. */
 const hashOf = ({ clientId, clientSecret, pin, pinKey, pinPadding }: PinSettings): string => {
   const key = pinKey === "printed" ? pinKey : pinKey.export({ format: "der", type: "spki" }).toString("base64")
   const settings = JSON.stringify([clientId, Redacted.value(pin), key, pinPadding])

@@ -9,15 +9,15 @@ import type { AirtelSettings, CountryAccount } from "./Client.ts"
 import { type MarketCountry, marketCountries, places, pricedPlaces, unserved } from "./Networks.ts"
 
 /**
- * `AIRTEL_BASE_URL`, the contract's fees, and for each mode `CLIENT_ID`, `CLIENT_SECRET`, `PIN`, `PIN_KEY`, each a comma list with one for each country
- * (`UG:…,ZM:…`). Optional for a mode: `HOSTS`, `VERSIONS`, `SIGNED_COUNTRIES`, `PIN_PADDING`, `CALLBACK_KEY`, `HOLDER_CHECK`,
- * `STATEMENT_COUNTRIES`.
+ * `AIRTEL_BASE_URL`, the contract's fees, and for each mode `CLIENT_ID`, `CLIENT_SECRET`, `PIN` and `PIN_KEY`, each a comma
+ * list with one value per country (`UG:…,ZM:…`). Optional for a mode: `HOSTS`, `VERSIONS`, `SIGNED_COUNTRIES`, `PIN_PADDING`,
+ * `CALLBACK_KEY`, `HOLDER_CHECK`, `STATEMENT_COUNTRIES`.
  */
 export const airtelProvider = knownProvider<AirtelSettings>({
   name: "airtel",
   credentials: ["CLIENT_ID", "CLIENT_SECRET", "PIN", "PIN_KEY"],
   contract: { places: pricedPlaces, fees: ({ fees }) => fees },
-  // No number is published: ours.
+  // Airtel publishes no limit; this is our choice.
   pace: { count: 5, windowMs: 1_000, burst: 5 },
   account: (reader) => {
     const { own, timeoutMs } = reader
@@ -29,7 +29,7 @@ export const airtelProvider = knownProvider<AirtelSettings>({
     if (countries === null) return null
     return { countries, fees, holderCheck, callbackKeys: [...(callbackKeys?.values() ?? [])], statementCountries, timeoutMs }
   },
-  // A new secret belongs to the same application; applications and wallets end at the border.
+  // A new secret belongs to the same application. Each country has its own application and wallet.
   identity: ({ countries }, currency) => {
     const account = countries.find((one) => one.currency === currency)
     return account === undefined ? null : { within: account.country, own: Redacted.make(account.clientId) }
@@ -75,9 +75,9 @@ const pinKeyRule: Rule<CountryAccount["pinKey"]> = {
   of: (value) => (value === "printed" ? value : publicKeyIn(value))
 }
 
-/** A wrong one may block the wallet: one that can be none is not sent. */
+/** A value that cannot be a PIN is never sent, because wrong PINs may block the wallet. */
 const PLAIN = /^\d{4}$/
-/** Under a key of 1024 bits or more. */
+/** Encrypted under a key of at least 1024 bits. */
 const PRINTED = /^[A-Za-z0-9+/]{120,}={0,2}$/
 const pinRule: Rule<Redacted.Redacted> = {
   ...secret,

@@ -6,10 +6,10 @@ import { standingOf } from "./Translate.ts"
 import { SUMMARY_PATH, SummaryAnswer, SummaryRow } from "./Wire.ts"
 
 const PAGE_SIZE = 50
-/** A collection; whether disbursements are listed, and under which word, is not known (README.md). */
+/** The type of a collection. Whether disbursements are listed, and under which type, is unknown (README.md). */
 const COLLECTED = "MERCHPAY"
 
-/** The collections of a country that began on a UTC day: the only place with amount, fee and payer. */
+/** A country's collections that began on a UTC day: the only list with amount, fee and payer. */
 export const summary = windowedList({
   operation: "statement",
   path: (from, until) =>
@@ -38,7 +38,7 @@ export const summary = windowedList({
       sum: sumOf({ amount, currency, fee: charges?.service }),
       beganAt: /^\d{12,14}$/.test(created_at) ? iso(Number(created_at)) : undefined
     })
-    // Reversed at Airtel, whole (README.md): its charge is the row itself.
+    // Airtel reverses a charge completely (README.md), and shows it in the charge's own row.
     return typeof line === "string" || line.status !== "returned" ? line : { ...line, refundOf: [id] }
   }
 })

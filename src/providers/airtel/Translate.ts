@@ -13,28 +13,31 @@ import { MovementAnswer, wireId } from "./Wire.ts"
 
 type Movement = typeof MovementAnswer.Type
 
-/** Our side: an answer of Airtel's names neither the currency, which is the country's, nor what the contract takes of a charge. */
+/**
+ * Our side of a movement: Airtel's responses name neither the currency, which is the country's, nor the contract fee of a
+ * charge.
+ */
 export interface ExpectedMovement {
   readonly reference: Reference
   readonly currency: Currency
   readonly fee: MinorUnits | null
-  /** Of a charge, what was ordered: what comes back is the whole of it. */
+  /** The ordered amount of a charge, because a return is always of the whole amount. */
   readonly charged?: MinorUnits | undefined
-  /** Of a charge whose payer may still have the prompt on the handset. */
+  /** True while a charge's payer may still see the prompt. */
   readonly isEarly: boolean
-  /** Of a call that was sent once more within itself: what it meets may be its own. */
+  /** True when the call was retried within itself, so that a duplicate may be our own. */
   readonly isRepeated?: boolean
 }
 
 export const standingOf = vocabulary({
-  // TI is seen in answers, and absent from the tables; TA is what Airtel reconciles, and then it has another word.
+  // TI appears in responses, although the tables lack it. TA is being reconciled by Airtel and changes later.
   pending: ["TIP", "TI", "TA"],
   successful: ["TS"],
   failed: ["TF", "TE"],
   returned: ["TR"]
 })
 
-/** The answer to the POST that moves money: data and status together, because a refusal comes under HTTP 200. */
+/** The response to the POST that moves money. Data and status are read together, because a refusal comes with HTTP 200. */
 export const posted = (
   kind: PaymentKind,
   response: ProviderResponse,
@@ -49,7 +52,7 @@ export const posted = (
   if (isRefusal(meaning) && isUnderWay(answer)) return unclear(answer)
   if (typeof meaning === "object") {
     const refused = refusedBy(meaning, null, note)
-    // A disbursement that "failed" is believed when its status says so, too.
+    // A disbursement that "failed" counts as failed only when its status says so, too.
     return onceNotFound(refused, meaning === undelivered ? notProven(refused) : undefined) ?? unclear(answer)
   }
   switch (meaning) {
@@ -71,8 +74,8 @@ export const posted = (
 const unfound = "Airtel knows a transaction.id and has nothing by it"
 
 /**
- * The id was used by a request that a restore made us forget. No status names its amount, so that only a failure that is sure is this one's:
- * everything else, whenever it is found, would be booked with this order's figures.
+ * A request that a restore made us forget has used the id. No status names its amount. Only a certain failure can be taken for
+ * this order's; anything else would be booked with this order's figures.
  */
 const ofAnother = (looked: FactWithAlarm<StatusOutcome>): FactWithAlarm<PayoutOutcome> =>
   looked.fact._tag === "Refused" && looked.fact.isUnsure !== true
@@ -85,20 +88,20 @@ const ofAnother = (looked: FactWithAlarm<StatusOutcome>): FactWithAlarm<PayoutOu
 const isRefusal = (meaning: Meaning | undefined): boolean =>
   typeof meaning === "object" || meaning === "signature" || meaning === "pin"
 
-/** The word of the transaction says that it is there, whatever the code says: SUCCESS is a prompt's that was sent. */
+/** The transaction's status shows that it exists, whatever the code says. SUCCESS means that the prompt was sent. */
 const isUnderWay = (answer: Movement): boolean => {
   const standing = standingOf(statusOf(answer))
   return (standing !== undefined && standing !== "failed") || /^success\.?$/i.test(statusOf(answer))
 }
 
-/** Whether an answer shows a transaction: then its call was executed, and is not made again whatever else it says. */
+/** Whether a response shows a transaction: then the call was executed, and must not be repeated. */
 export const showsTransaction = (response: ProviderResponse): boolean => {
   const answer = shownIn(response)
   return answer !== undefined && isUnderWay(answer)
 }
 const shownIn = errorIn(MovementAnswer)
 
-/** A prompt that was sent has the words of a success, and is none; a disbursement may be over at once. */
+/** "Success" for a charge means only that the prompt was sent; a disbursement may already be complete. */
 const begun = (
   kind: PaymentKind,
   answer: Movement,
@@ -118,7 +121,10 @@ const begun = (
 
 const unclear = (answer: Movement) => unreadable(`an answer has no meaning here: ${noteOf(answer)}`, statusOf(answer))
 
-/** The answer to the GET of a movement. The word of the transaction decides, but for TF, which also stands beside a question that found nothing. */
+/**
+ * The response to the GET of a movement. The transaction's status decides, except TF, which also appears when the query found
+ * nothing.
+ */
 export const found = (
   kind: PaymentKind,
   response: ProviderResponse,
@@ -146,18 +152,18 @@ const answerOf = (kind: PaymentKind, answer: Movement, expected: ExpectedMovemen
     isOurs: isOurs(answer, expected),
     status,
     standing,
-    // Of a payout, TF without a code that says why is no proof.
+    // For a payout, TF without a code that gives a reason proves nothing.
     isUnsure: status === "TF" && (isEarly || (kind === "payout" && typeof meaning !== "object")),
     providerReference: wireId(reference),
     receipt: kind === "payout" ? transaction?.reference_id : transaction?.airtel_money_id,
     note: noteOf(answer),
     sum: { amount: standing === "returned" ? charged : null, currency, fee: kind === "payout" ? null : fee },
-    // Why it failed, where a code beside the word says it.
+    // The reason of a failure, if a code beside the status gives one.
     refusal: typeof meaning === "object" ? meaning : unsaid
   })
 }
 
-/** A word that ends it is believed beside our id alone. */
+/** A final status counts only together with our id. */
 const isOurs = (answer: Movement, { reference }: Pick<ExpectedMovement, "reference">): boolean => {
   const id = answer.data?.transaction?.id
   const standing = standingOf(statusOf(answer))
@@ -166,7 +172,7 @@ const isOurs = (answer: Movement, { reference }: Pick<ExpectedMovement, "referen
 
 const statusOf = ({ data }: Movement): string => data?.transaction?.status ?? ""
 
-/** A word and codes; the message is for people. */
+/** Status and codes only; the message may contain personal data. */
 const noteOf = (answer: Movement): string => {
   const status = statusOf(answer)
   const word = /^[A-Za-z. ]{1,20}$/.test(status) ? `status ${status}` : "no status"

@@ -4,49 +4,50 @@ import type { PaymentKind } from "../../domain/Payment.ts"
 import { uuidOf } from "../ReferenceId.ts"
 import { Amount, nullable, Text } from "../WireNumber.ts"
 
-// Airtel's HTTP bodies, as far as the gateway uses them: shared by the adapter and the simulator. Amounts are JSON numbers in major units.
+// The parts of Airtel's HTTP bodies that the gateway uses, shared by the adapter and the simulator. Amounts are JSON numbers in
+// major units.
 
-/** A disbursement's form. Which one an application takes is agreed for each country. */
+/** The form of a disbursement. It is agreed for each country's application. */
 export type Version = "v1" | "v2" | "v3"
 
 export const TOKEN_PATH = "/auth/oauth2/token"
-/** The public key that bodies are signed with. */
+/** The public key for signing bodies. */
 export const KEYS_PATH = "/v1/rsa/encryption-keys"
 export const BALANCE_PATH = "/standard/v1/users/balance"
 export const SUMMARY_PATH = "/merchant/v1/transactions"
-/** GET: who holds the wallet of a national number. */
+/** GET: the holder of a wallet, by national number. */
 export const holderPath = (number: string): string => `/standard/v1/users/${number}`
 
-/** How the calls of one country are written. */
+/** How the calls for one country are written. */
 export interface Dialect {
   readonly version: Version
   readonly isSigned: boolean
 }
 
-/** POST moves money. A collection's second version is the signed one. */
+/** POST moves money. The second version of collections is the signed one. */
 export const moneyPath = (kind: PaymentKind, { isSigned, version }: Dialect): string =>
   kind === "collection"
     ? `/merchant/${isSigned ? "v2" : "v1"}/payments/`
     : `/standard/${version}/disbursements${version === "v3" ? "" : "/"}`
 
-/** GET is its status, by our id. */
+/** GET returns the status, by our id. */
 export const statusPath = (kind: PaymentKind, { version }: Pick<Dialect, "version">, id: string): string =>
   kind === "collection"
     ? `/standard/v1/payments/${id}`
     : `/standard/${version}/disbursements/${id}${version === "v2" ? "?transactionType=B2C" : ""}`
 
-/** Our `transaction.id`: 32 hexadecimal digits, without the dashes that not every country takes. */
+/** Our `transaction.id`: 32 hexadecimal digits, without dashes, which some countries refuse. */
 export const wireId = (reference: Reference): string => uuidOf(`airtel:${reference}`).replaceAll("-", "")
 
-// POST /auth/oauth2/token is answered as OAuth has it.
-/** A token that is not taken: nothing was executed. */
+// POST /auth/oauth2/token answers in OAuth's form.
+/** The token was rejected: nothing was executed. */
 export const TokenRefusal = Schema.Struct({ error: Schema.Literals(["invalid_token", "invalid_client"]) })
 
 const Key = Schema.Struct({ key: Schema.NonEmptyString })
-/** GET /v1/rsa/encryption-keys: one country's host has no `data` around it. */
+/** GET /v1/rsa/encryption-keys: one country's host omits the surrounding `data`. */
 export const KeyAnswer = Schema.Union([Schema.Struct({ data: Key }), Key])
 
-/** The outer half of every answer: a refusal under HTTP 200 is here, and nowhere else. */
+/** The outer part of every response. A refusal with HTTP 200 appears only here. */
 export const Status = Schema.Struct({ response_code: nullable(Text), result_code: nullable(Text), code: nullable(Text) })
 
 // `id` is `false` in a refusal.
@@ -57,7 +58,7 @@ const Transaction = Schema.Struct({
   reference_id: Schema.optionalKey(Schema.Unknown)
 })
 
-/** The answer to a POST that moves money, and to a GET of its status. */
+/** The response to a POST that moves money, and to a GET of its status. */
 export const MovementAnswer = Schema.Struct({
   data: nullable(Schema.Struct({ transaction: nullable(Transaction) })),
   status: Status
@@ -72,7 +73,7 @@ export const HolderAnswer = Schema.Struct({
   status: Status
 })
 
-/** The body of a callback, of which `hash` is there only where the application authenticates its callbacks. */
+/** The body of a callback. `hash` is present only if the application authenticates its callbacks. */
 export const CallbackBody = Schema.Struct({ transaction: Schema.Struct({ id: Text, status_code: nullable(Schema.String) }) })
 
 // GET /merchant/v1/transactions

@@ -43,8 +43,8 @@ import {
 import { accountReferenceOf, conversationIdOf, paths, pullMoment, type Result } from "./Wire.ts"
 
 /**
- * An OriginatorConversationID is taken once. A charge has no identifier of ours, and is asked for by the one that its answer names. No document says how
- * a transaction that is not there is answered, and so "not found" proves nothing, of either.
+ * An OriginatorConversationID is accepted once. A charge has no identifier of ours and is polled by the one in its response. No
+ * document says how an unknown transaction is answered, so "not found" proves nothing for either.
  */
 const guarantees: ProviderGuarantees = {
   clientReference: "unique_reject",
@@ -56,7 +56,7 @@ const guarantees: ProviderGuarantees = {
   notFoundGraceMs: 172_800_000
 }
 
-/** Our account at Safaricom. A question whose answer comes to an address of ours waits for it within the time of one call. */
+/** Our account at Safaricom. A query that is answered by a callback waits for it within the time of one call. */
 export const daraja = adapterOf(identity, guarantees, function* (settings: DarajaSettings, transport) {
   const account = yield* openAccount(settings, transport)
   const connection = connectionTo(identity, account.client, settings.timeoutMs)
@@ -96,11 +96,12 @@ const charging = (account: Account, { deadline }: Connection) =>
     if (amount === undefined) return misfitting
     const { addresses, client, settings } = account
     const body = chargeBody(account, yield* stampedPassword(settings), amount, order)
-    // A payment whose answer was lost is found by the payer's whole number alone, of which only this is kept. Without it the prompt is not sent.
+    // Stored before the call, whose response may be lost. A payment that is found later is compared with the payer's whole number,
+    // which is stored only as a hash. If that cannot be stored, the prompt is not sent.
     const payer = hiddenPayer(account, order.reference, digitsOf(order.source.msisdn))
     if (!(yield* isKept(addresses.keep("payer", order.reference, JSON.stringify(payer))))) return unfindable
     const response = yield* client({ operation: "charge", method: "POST", path: paths.charge, body }, yield* deadline)
-    // One that is not kept is found again by the prompt's callback: the answer stands, whatever becomes of the memory.
+    // A prompt that could not be stored is found again by its callback: the response counts, even when the memory is down.
     const taken = promptTaken(response)
     if (Option.isSome(taken)) yield* isKept(rememberPrompt(account, order.reference, taken.value))
     return chargePosted(response, handleOf(account))
@@ -113,13 +114,13 @@ const isKept = (write: Effect.Effect<void>): Effect.Effect<boolean> =>
   )
 const unfindable = notSent("the key that finds it again could not be stored")
 
-/** A CheckoutRequestID ends in the payer's number: a name for it is kept with the record, and itself only sealed. */
+/** A CheckoutRequestID ends in the payer's number. The record gets a derived name; the id itself is stored sealed. */
 const handleOf =
   ({ addresses }: Account) =>
   (id: string): string =>
     `checkout-${addresses.hidden(id)}`
 
-/** A payer's number is compared by it, and of two charges nobody sees that they have the same payer. */
+/** For comparing payers' numbers. It includes the reference, so that it does not reveal whether two charges have the same payer. */
 const hiddenPayer = ({ addresses }: Account, reference: Reference, digits: string): string =>
   addresses.hidden(`${reference} ${digits}`)
 
@@ -142,8 +143,8 @@ const paying = (account: Account, { deadline }: Connection) =>
   })
 
 /**
- * By the CheckoutRequestID of the answer, or of the callback where the answer was lost. Without one only a payment that names the charge can be found: by the
- * paybill's confirmation, or among those of the last 48 hours.
+ * Polls by the CheckoutRequestID from the response, or from the callback when the response was lost. Without one, only a
+ * payment that names the charge can be found: by the paybill's confirmation, or in the list of the last 48 hours.
  */
 const lookingForCharge = (account: Account) =>
   Effect.fnUntraced(function* (order: StatusQuery, until: number): Effect.fn.Return<FactWithAlarm<StatusOutcome>> {
@@ -157,7 +158,7 @@ const lookingForCharge = (account: Account) =>
     if (id === undefined) {
       const found = yield* ownPayment(account, reference, yield* lookingForPayment(account, asked, until))
       const receipt = found.fact._tag === "Succeeded" ? found.fact.receipt : undefined
-      // As a prompt's: confirmations and lists are forgotten sooner.
+      // Kept as long as a prompt: confirmations and lists are forgotten sooner.
       if (receipt !== undefined) yield* addresses.keep("paid", reference, JSON.stringify(receipt))
       return found
     }
@@ -165,13 +166,16 @@ const lookingForCharge = (account: Account) =>
     const call = { operation: "status", method: "POST", path: paths.chargeStatus, body } as const
     const found = promptFound(yield* client(call, until), { ...asked, handle: handleOf(account)(id), id, reported })
     if (found.fact._tag === "Succeeded") {
-      // Its report is forgotten sooner than a charge that was paid is asked about for the last time.
+      // The callback's report is forgotten before the last poll of a paid charge.
       yield* addresses.keep("prompt", reference, JSON.stringify(id))
     }
     return yield* ownPayment(account, reference, found)
   })
 
-/** Unless its receipt has paid another charge, or a confirmation named it for another one: one payment is never credited twice, and a person sees why. */
+/**
+ * The payment, unless its receipt has paid another charge or a confirmation named it for another one. One payment is never
+ * credited twice, and an operator sees the reason.
+ */
 const ownPayment = Effect.fnUntraced(function* (
   { addresses }: Account,
   reference: Reference,
@@ -188,7 +192,10 @@ const paidAnother = unreadable("the receipt of a charge has paid another one, or
 const textIn = (kept: Option.Option<unknown>): string | undefined =>
   Option.getOrUndefined(Option.filter(kept, (one) => typeof one === "string"))
 
-/** The one of its answer; where that was lost, the one that a report of its payment names, unless that is another charge's. */
+/**
+ * The CheckoutRequestID from the response. When that was lost: the one that a report of its payment names, unless it belongs to
+ * another charge.
+ */
 const promptOf = Effect.fnUntraced(function* (account: Account, asked: AskedCharge, reported: ReportedPrompt | null) {
   const { addresses } = account
   const { providerReference, reference } = asked.order
@@ -200,7 +207,10 @@ const promptOf = Effect.fnUntraced(function* (account: Account, asked: AskedChar
   return (yield* addresses.owned("owner", addresses.hidden(reported.id), reference)) ? reported.id : undefined
 })
 
-/** By the receipts that confirmations named, and among the payments that are listed: what one of them cannot show, the other one may. */
+/**
+ * Looks for a payment by the receipts in confirmations and in the list of payments, because either may lack what the other
+ * shows.
+ */
 const lookingForPayment = Effect.fnUntraced(function* (
   account: Account,
   asked: AskedCharge,
@@ -222,7 +232,7 @@ const confirmedPayments = Effect.fnUntraced(function* (account: Account, asked: 
     const by = { TransactionID: receipt }
     const answer = yield* transactionOf(account, { subject, PartyA: settings.shortcode, by }, until)
     if ("fact" in answer) return { found: answer, isOther: false }
-    // Whose it is was compared when the charge was found paid by it.
+    // The payer was compared when this receipt was found to have paid the charge.
     const isPayer = receipt === paid ? () => true : asked.isPayer
     return paymentFound(answer, { ...asked, isPayer, payees: [settings.shortcode, settings.till], receipt })
   })
@@ -239,7 +249,7 @@ const pulling = Effect.fnUntraced(function* ({ client, settings }: Account, aske
   }
   return pulled(yield* client({ operation: "status", method: "POST", path: paths.pull, body }, until), asked)
 })
-/** Safaricom gives no more. */
+/** The list covers no longer time. */
 const PULLED_FOR_MS = 48 * 3_600_000
 
 const nothingToAskBy: FactWithAlarm<StatusOutcome> = withoutAlarm({
@@ -260,7 +270,7 @@ const lookingForPayout = (account: Account) =>
   })
 
 interface AskedTransaction {
-  /** The name by which its questions are kept. */
+  /** The name under which its queries are stored. */
   readonly subject: string
   readonly PartyA: string
   readonly by: object
@@ -270,8 +280,8 @@ const Question = Schema.Struct({ id: Schema.String, conversation: Schema.String 
 const questionIn = Schema.decodeUnknownOption(Question)
 
 /**
- * Asks about a transaction; the answer comes to an address that only this question has, and names the ConversationID that acknowledged it. The answer to
- * the question before, which that did not wait for, is as good.
+ * Queries a transaction. The answer is sent to an address that only this query has, and names the ConversationID that
+ * acknowledged it. A late answer to the previous query is used as well.
  */
 const transactionOf = Effect.fnUntraced(function* (
   account: Account,
@@ -290,5 +300,5 @@ const transactionOf = Effect.fnUntraced(function* (
     addresses.keep("question", subject, JSON.stringify({ id, conversation } satisfies typeof Question.Type))
   return yield* answerTo(account, { kind: "status", id, body, acknowledged }, until)
 })
-/** The router takes no part of a path that is longer than a hundred characters. */
+/** Safaricom's router accepts no part of a path longer than a hundred characters. */
 const NUMBER_BYTES = 12

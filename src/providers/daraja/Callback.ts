@@ -12,9 +12,10 @@ import { standingBy } from "./Translate.ts"
 import { ChargeCallback, Confirmation, isAccountReference, paths, RegisterAnswer, Result } from "./Wire.ts"
 
 /**
- * Safaricom signs nothing. Each result goes to an address of its own, which only its request has named; the confirmations of a paybill go to the one
- * that was registered for them, and to the account's address, which others may learn, comes nothing. A result of a charge or a payout is a reason to
- * ask; the answer to a question waits for whoever asked. A confirmation of a payment that is none of ours is taken all the same, since a paybill has others, and nothing of it is kept.
+ * Safaricom signs nothing. Each result is sent to an address that only its request has named; a paybill's confirmations go to
+ * the address that was registered for them. Nothing is sent to the account's own address, which others may learn. A result of a
+ * charge or payout triggers a poll; the answer to a query is stored for its reader. A confirmation of a payment that is not
+ * ours is acknowledged too, because a paybill gets others, and nothing of it is stored.
  */
 export const darajaCallbacks = (account: Account): Callbacks => {
   const { addresses, settings } = account
@@ -23,7 +24,7 @@ export const darajaCallbacks = (account: Account): Callbacks => {
       Option.map(confirmed(body), (one) => ({ ...one, bill: one.BillRefNumber.trim().toUpperCase() })),
       ({ BusinessShortCode, bill }) => [settings.shortcode, settings.till].includes(BusinessShortCode) && isAccountReference(bill)
     )
-  // A receipt is that bill's which named it first, and a bill keeps its first ones.
+  // A receipt belongs to the first bill that named it, and a bill keeps its first receipts.
   const keepPayment = Effect.fnUntraced(function* ({ TransID, bill }: { readonly TransID: string; readonly bill: string }) {
     if (!(yield* addresses.owned("owner", addresses.hidden(TransID), bill))) return
     for (const place of placesOf(account, bill)) if (yield* addresses.owned("bill", place, TransID)) return
@@ -46,7 +47,7 @@ export const darajaCallbacks = (account: Account): Callbacks => {
   }
 }
 
-/** Safaricom has one pair of addresses for a paybill, takes them once, and changes them in its portal only. */
+/** Safaricom registers one pair of addresses per paybill, once; only its portal can change them. */
 const registrationOf = ({ addresses, client, settings }: Account): CallbackRegistration => {
   const { shortcode, timeoutMs } = settings
   const own = { ConfirmationURL: addresses.of("confirm", shortcode), ValidationURL: addresses.of("validate", shortcode) }
@@ -74,7 +75,7 @@ const registrationOf = ({ addresses, client, settings }: Account): CallbackRegis
   }
 }
 
-/** Also said of an error inside Safaricom. */
+/** Also returned for an internal error of Safaricom's. */
 const STANDING = "500.003.1001"
 const refused = (note: string) => ({ result: "refused", note }) as const
 

@@ -16,39 +16,39 @@ export interface DarajaSettings {
   readonly baseUrl: string
   readonly consumerKey: string
   readonly consumerSecret: Redacted.Redacted
-  /** The address of this gateway's callbacks, with its secret path. */
+  /** The URL of this gateway's callbacks, with its secret path. */
   readonly callbackUrl: Redacted.Redacted
-  /** Collections: the paybill, or the head office of a till. */
+  /** For collections: the paybill, or the head office of a till. */
   readonly shortcode: string
   readonly passkey: Redacted.Redacted
   /** Null: the shortcode is a paybill. */
   readonly till: string | null
-  /** Payouts. */
+  /** For payouts. */
   readonly payoutShortcode: string
   readonly initiator: string
   readonly initiatorPassword: Redacted.Redacted
-  /** Of Safaricom's certificate, another one in each environment. */
+  /** From Safaricom's certificate, which differs by environment. */
   readonly certificateKey: KeyObject
   /** Whether Pull Transactions is registered for the shortcode. */
   readonly pulls: boolean
   readonly fees: ContractFees
-  /** For one call, its token and the answer that comes later included. */
+  /** For one call, including its token and an answer by callback. */
   readonly timeoutMs: number
 }
 
-/** Longer than anything is asked by it: a person looks after a day. */
+/** Longer than any automatic poll: an operator takes over after a day. */
 const KEPT_MS = 3 * 86_400_000
-/** A charge that was paid is asked about for 45 days. */
+/** A paid charge is polled for 45 days. */
 const ASKED_MS = 60 * 86_400_000
-/** An answer that its question no longer waited for is taken by the next one. */
+/** An answer that came too late for its query is used by the next one. */
 const ANSWER_MS = 3_600_000
-/** As long as an address stands that was registered once. */
+/** As long as a registered address is valid. */
 const REGISTERED_MS = 10 * 365 * 86_400_000
 
-/** Of 3599 s, so that none runs out on the way. */
+/** Of a lifetime of 3599 s, so that no token expires in transit. */
 const TOKEN_MARGIN_MS = 300_000
 
-/** Each new token ends the one before it: all nodes have one. */
+/** Each new token ends the one before, so all nodes share one. */
 const openClient = (settings: DarajaSettings, transport: Transport): Effect.Effect<Client> => {
   const { baseUrl, consumerKey, consumerSecret, timeoutMs } = settings
   const authorization = basicCredentials(consumerKey, consumerSecret)
@@ -70,42 +70,45 @@ const openClient = (settings: DarajaSettings, transport: Transport): Effect.Effe
 const kinds = {
   charge: KEPT_MS,
   payout: KEPT_MS,
-  /** Of a request that lay in a queue for too long: it says nothing. */
+  /** A request that waited in a queue too long. Its callback proves nothing. */
   late: 0,
   status: ANSWER_MS,
-  /** The last one about a record: its number, and the ConversationID that acknowledged it. */
+  /** The last query about a record: its number, and the ConversationID that acknowledged it. */
   question: ANSWER_MS,
   balance: ANSWER_MS,
-  /** The account's own two, which are registered once: of the confirmations of a paybill, and of the questions before them, which nobody asks. */
+  /**
+   * The account's two registered addresses: for a paybill's confirmations, and for the validation requests before them, which
+   * Safaricom does not send.
+   */
   confirm: 0,
   validate: 0,
   registered: REGISTERED_MS,
-  /** The receipts of the payments that name a charge, each in a place of its own. */
+  /** The receipts of the payments that name a charge, each under its own name. */
   bill: KEPT_MS,
-  /** The receipt by which a charge without a prompt was found paid, its payer with it. */
+  /** The receipt by which a charge without a prompt was found paid, with its payer. */
   paid: ASKED_MS,
-  /** A keyed hash of the payer's whole number, of a charge: what is found without its CheckoutRequestID is compared with it. */
+  /** A keyed hash of the whole number of a charge's payer, for comparison with what is found without its CheckoutRequestID. */
   payer: KEPT_MS,
-  /** The CheckoutRequestID of a charge: it ends in the payer's number, and so it stands nowhere else. */
+  /** A charge's CheckoutRequestID. It ends in the payer's number, so it is stored only here. */
   prompt: ASKED_MS,
-  /** The charge that a prompt belongs to, or by its AccountReference a receipt. */
+  /** The charge to which a prompt belongs, or a receipt by its AccountReference. */
   owner: ASKED_MS
 }
 
-/** Safaricom's two, which have accounts of their own. */
+/** Safaricom's two environments, which have separate accounts. */
 export const environmentOf = ({ baseUrl }: Pick<DarajaSettings, "baseUrl">): "sandbox" | "" =>
   new URL(baseUrl).hostname.split(".").includes("sandbox") ? "sandbox" : ""
 
-/** Named by the shortcodes, which outlive keys: a change of keys loses nothing that came before it. */
+/** Named by the shortcodes, which outlive the keys: a change of keys loses nothing that was stored before. */
 const addressesOf = (settings: DarajaSettings, memory: SharedMemory) => {
   const { callbackUrl: base, consumerSecret, passkey, payoutShortcode, shortcode } = settings
   const account = ["daraja", environmentOf(settings), shortcode, payoutShortcode].filter((part) => part !== "").join(" ")
-  // An address that is registered once has to outlive the keys of the application.
+  // A registered address has to outlive the application's keys.
   const secretOf = (kind: keyof typeof kinds) => (kind === "confirm" || kind === "validate" ? passkey : consumerSecret)
   return ownAddresses({ memory, account, base, secretOf, kinds })
 }
 
-/** The password of a prompt, and of a question about one: it holds for the moment that it names. */
+/** The password of a prompt, or of a query about one. It is valid for its timestamp. */
 export const stampedPassword = ({ passkey, shortcode }: Pick<DarajaSettings, "passkey" | "shortcode">) =>
   Effect.map(Clock.currentTimeMillis, (now) => {
     const stamp = stampOf(now)
@@ -118,7 +121,7 @@ export interface Account {
   readonly settings: DarajaSettings
   readonly client: Client
   readonly addresses: OwnAddresses<keyof typeof kinds>
-  /** The initiator's password, for Safaricom's eyes alone. Encrypted once: the same one may be used again. */
+  /** The initiator's password, encrypted for Safaricom. Encrypted once, because it may be reused. */
   readonly credential: string
 }
 
@@ -129,22 +132,22 @@ export const openAccount = Effect.fnUntraced(function* (settings: DarajaSettings
   return { settings, client, addresses, credential } satisfies Account
 })
 
-/** Of the payments that name one charge; one is usual, and a payer may have typed the others. */
+/** The number of payments stored per charge. One is usual; a payer may have entered the others by hand. */
 const PLACES = 4
 export const placesOf = ({ addresses }: Pick<Account, "addresses">, bill: string): ReadonlyArray<string> =>
   Array.from({ length: PLACES }, (_, place) => `${addresses.hidden(bill)} ${place}`)
 
-/** A question whose answer comes to an address of ours. */
+/** A query that is answered by a callback to an address of ours. */
 interface Question {
   readonly kind: "status" | "balance"
-  /** Of its address, which only this question has. */
+  /** The id of its address, which only this query has. */
   readonly id: string
   readonly body: object
-  /** Told the ConversationID that acknowledges it. */
+  /** Called with the ConversationID that acknowledges it. */
   readonly acknowledged?: (conversation: string) => Effect.Effect<void>
 }
 
-/** Asks, and waits for the answer that names the same ConversationID. `4` is a shortcode. */
+/** Sends a query, and waits for the answer with the same ConversationID. Identifier type `4` is a shortcode. */
 export const answerTo = Effect.fnUntraced(function* (
   { addresses, client, credential, settings }: Account,
   { acknowledged, body: asked, id, kind }: Question,

@@ -6,13 +6,13 @@ import { digitsOf, noteText, type TextRule } from "../ProviderText.ts"
 import type { Account } from "./Client.ts"
 import { accountReferenceOf, conversationIdOf } from "./Wire.ts"
 
-// From the gateway's orders to Safaricom's bodies.
+// Builds Safaricom's bodies from the gateway's orders.
 
 const SHILLING = 100n
 const LARGEST = 250_000n * SHILLING
 const smallest = { charge: SHILLING, payout: 10n * SHILLING }
 
-/** By the tariff, whatever the account: amounts are whole shillings. */
+/** By the tariff, which is the same for every account: amounts are whole shillings. */
 export const limits = (kind: keyof typeof smallest): NetworkLimits => ({
   availability: "operational",
   minimum: minor(smallest[kind]),
@@ -20,17 +20,17 @@ export const limits = (kind: keyof typeof smallest): NetworkLimits => ({
   step: minor(SHILLING)
 })
 
-/** Why an order is none of Safaricom's; undefined where it is. */
+/** Why Safaricom cannot serve an order; undefined when it can. */
 export const misfit = ({ country, currency }: Corridor, { network }: Pick<MomoParty, "network">): string | undefined => {
   if (country !== "KE" || currency !== "KES") return "another country or currency"
   return network === "MPESA" ? undefined : "another network"
 }
 
-/** Undefined where it cannot be asked for. */
+/** Undefined when the amount is not allowed. */
 export const shillings = (kind: keyof typeof smallest, amount: MinorUnits): bigint | undefined =>
   amount % SHILLING === 0n && amount >= smallest[kind] && amount <= LARGEST ? amount / SHILLING : undefined
 
-/** Which characters are taken is not published. */
+/** Safaricom does not publish which characters it accepts. */
 const plain = { everyScript: false, punctuation: ".-" }
 const promptRule: TextRule = { ...plain, atMost: 13 }
 const remarksRule: TextRule = { ...plain, atMost: 100, atLeast: 2 }

@@ -5,7 +5,7 @@ import { contractQuote, quoteRefused } from "../Quotes.ts"
 import type { DarajaSettings } from "./Client.ts"
 import { limits, misfit, shillings } from "./Order.ts"
 
-/** Before a payment nothing names its fee: that is the tariff's. */
+/** Safaricom names no fee before a payment; the tariff does. */
 export const pricedPlaces = pricedNetwork("MPESA", [{ country: "KE", currency: "KES" }])
 
 /** The price of a payout by the tariff. */

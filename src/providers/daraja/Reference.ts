@@ -6,13 +6,13 @@ import { majorUnits } from "../ProviderStatus.ts"
 import { type Account, answerTo } from "./Client.ts"
 import { parametersOf } from "./Wire.ts"
 
-/** Safaricom's free reads. It knows no banks. */
+/** Safaricom's free reads. It lists no banks. */
 export const referenceData = (
   account: Account,
   connection: Connection
 ): Required<Pick<ReferenceData, "countries" | "balances">> => ({
   countries: Effect.succeed([{ country: "KE", name: "Kenya", phonePrefix: "+254", methods: ["momo"] }]),
-  // The account that payouts are paid from comes first.
+  // The account that pays payouts comes first.
   balances: Effect.forEach(
     [
       { shortcode: account.settings.payoutShortcode, wallet: "Utility Account" },
@@ -34,7 +34,7 @@ const balanceOf = Effect.fnUntraced(function* (
   { shortcode, wallet }: Wallet
 ): Effect.fn.Return<Balance, ProviderError> {
   const until = yield* deadline
-  // Each question has an answer of its own, also where two nodes ask at once.
+  // Each query has its own answer, also when two nodes query at once.
   const id = `${shortcode}.${yield* Clock.currentTimeMillis}`
   const body = { CommandID: "AccountBalance", PartyA: shortcode }
   const answer = yield* answerTo(account, { kind: "balance", id, body }, until)
@@ -45,7 +45,7 @@ const balanceOf = Effect.fnUntraced(function* (
     : yield* giveUp("a balance at Safaricom cannot be read")
 })
 
-/** `Working Account|KES|51200.00|51200.00|0.00|0.00&Utility Account|…`: of each its name, currency and balance. */
+/** `Working Account|KES|51200.00|51200.00|0.00|0.00&Utility Account|…`: name, currency and balance of each account. */
 const availableIn = (text: string, wallet: string) => {
   const row = text.split("&").find((one) => one.startsWith(`${wallet}|KES|`))
   return Read.getSuccess(majorUnits.down(row?.split("|")[2] ?? "", "KES"))

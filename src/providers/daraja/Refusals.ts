@@ -25,7 +25,7 @@ const { noteOf, readAsUnknown } = codedAnswers("Safaricom", errorCodeOf)
 
 export const identity: Identity = { name: "daraja", title: "Safaricom", readAsUnknown }
 
-/** The 404 among them is no "not found": the token is not taken any more. */
+/** The 404 among them does not mean "not found": the token has expired. */
 const tokenCodes: ReadonlySet<string> = new Set(["400.003.01", "401.002.01", "404.001.03"])
 
 /** A call that was acknowledged was executed, whatever its status. */
@@ -38,7 +38,7 @@ const malformed = (code: string): ProviderRefusal => ({ ...refusedUnsaid, alarm:
 const account = (code: string): ProviderRefusal =>
   accountRefused(`Safaricom refuses the account, or an address of its own: ${code}`)
 
-// Said by the gateway before Safaricom's system has seen the call.
+// Returned by Safaricom's API gateway before its system has seen the call.
 const refusedCalls: ReadonlyMap<string, (code: string) => ProviderRefusal> = new Map([
   ["400.002.02", malformed],
   ["400.002.05", malformed],
@@ -47,10 +47,10 @@ const refusedCalls: ReadonlyMap<string, (code: string) => ProviderRefusal> = new
   ...["404.001.01", "404.001.04", "404.003.01", "405.001", "403.002.1001"].map((code) => [code, account] as const)
 ])
 
-/** Of a prompt alone: it was not sent. Only the text of the code says why, and is not read. */
+/** For prompts only: the prompt was not sent. The reason is in the text of the code, which is not read. */
 const refusedPrompts: ReadonlyMap<string, (code: string) => ProviderRefusal> = new Map([
   ["500.001.1001", () => refusalOf("other", "provider_rejected", "The provider did not send the prompt.")],
-  // Turned away at the door; and since nothing can be asked about a prompt that was not confirmed, that is believed.
+  // Rejected at the API gateway. This counts as a refusal, because a prompt without acknowledgement cannot be polled.
   ...["500.003.02", "500.003.03"].map(
     (code) => [code, () => refusalOf("other", "provider_rejected", "The provider is busy.")] as const
   )
@@ -59,7 +59,10 @@ const refusedPrompts: ReadonlyMap<string, (code: string) => ProviderRefusal> = n
 export const PROMPT_GOES_ON = "500.001.1001"
 export const DUPLICATE = "500.002.1001"
 
-/** The refusal in an answer to a call that moves money, where it proves that nothing was executed; undefined for every other answer. */
+/**
+ * The refusal in a response to a call that moves money, when it proves that nothing was executed; undefined for any other
+ * response.
+ */
 export const refusal = (response: ProviderResponse, kind: "charge" | "payout"): FactWithAlarm<Refused> | undefined => {
   const code = errorCodeOf(response)
   if (response._tag !== "Answered" || code === null) return undefined
@@ -69,7 +72,7 @@ export const refusal = (response: ProviderResponse, kind: "charge" | "payout"): 
 
 /** Why a transaction failed. */
 interface Failure extends ProviderRefusal {
-  /** It is asked about once more, a minute later. */
+  /** It is polled once more, a minute later. */
   readonly isUnsure?: true
 }
 
@@ -87,7 +90,7 @@ const shared = {
   "2028": ours("2028, the product is not assigned to the shortcode")
 }
 
-// By the result code alone: its text is for people. A code that is not here is not understood, and never a failure.
+// By the result code alone; its text is for people. A code that is not listed is not understood, and never a failure.
 export const failures: Readonly<Record<"collection" | "payout", Readonly<Record<string, Failure>>>> = {
   collection: {
     ...shared,
@@ -100,7 +103,7 @@ export const failures: Readonly<Record<"collection" | "payout", Readonly<Record<
     "1025": undone,
     "1031": declined,
     "1032": declined,
-    // A PIN may have been typed at the last second.
+    // The payer may have entered the PIN at the last second.
     "1037": { ...late, isUnsure: true },
     "2001": refusalOf("party", "declined_by_payer", "The payer's PIN was wrong."),
     "2006": refusalOf("party", "payer_not_found", "The payer's account may not pay."),
@@ -119,7 +122,7 @@ export const failures: Readonly<Record<"collection" | "payout", Readonly<Record<
     "2040": unknownRecipient,
     "8006": ours("8006, the initiator's password is blocked"),
     SFC_IC0003: unknownRecipient,
-    // Said by the API itself of the call.
+    // Returned by the API about the call itself.
     ...Object.fromEntries(["18", "19", "20", "22", "23", "24", "25", "29"].map((code) => [code, ours(code)]))
   }
 }
@@ -127,11 +130,11 @@ export const failures: Readonly<Record<"collection" | "payout", Readonly<Record<
 export const failureBy = (kind: "collection" | "payout", code: string): Failure | undefined => rowOf(failures[kind], code)
 
 /**
- * With these a question failed, and says nothing about what was asked: the initiator, its rights, our own account or its products, or a system
- * that is busy.
+ * With these codes the query itself failed and says nothing about the transaction: a problem of the initiator, its rights, our
+ * account or its products, or a busy system.
  */
 export const isUnasked = (code: string): boolean =>
   /^(1|11|1[5789]|2[0-6]|29|2001|2006|2028|8006|1000000\d\d|SFC_IC0003)$/.test(code)
 
-/** A code goes into the history only where it is one. */
+/** A code is shown in the history only when it has the form of one. */
 export const shownCode = (code: string): string => (/^[A-Z0-9_]{1,12}$/.test(code) ? code : "in words")

@@ -18,7 +18,7 @@ const certificate: Rule<KeyObject> = {
     const key = Option.getOrUndefined(readCertificate(value.replaceAll("\\n", "\n")))?.publicKey
     return key?.asymmetricKeyType === "rsa" ? key : undefined
   },
-  // Long, and of no use in a message.
+  // Too long to be useful in a message.
   isSecret: true
 }
 
@@ -26,7 +26,7 @@ const readCertificate = Option.liftThrowable(
   (value: string) => new X509Certificate(value.startsWith("-----") ? value : Buffer.from(value, "base64"))
 )
 
-/** Words that Safaricom refuses in an address, in any case: the path of a key may have one by chance. */
+/** Words that Safaricom refuses in a URL, in upper or lower case. The path of a key may contain one by chance. */
 const REFUSED = /mpesa|safaricom|exe|exec|cmd|sql|query/i
 
 const callbackUrl: Rule<Redacted.Redacted> = {
@@ -41,8 +41,9 @@ const callbackUrl: Rule<Redacted.Redacted> = {
 }
 
 /**
- * `DARAJA_BASE_URL`, the tariff, and for each mode one account with two shortcodes: what collects (`SHORTCODE`, `PASSKEY`) and what pays out
- * (`PAYOUT_SHORTCODE`, `INITIATOR`, `INITIATOR_PASSWORD`, `CERTIFICATE`). Optional for a mode: `TILL`, `PULL`.
+ * `DARAJA_BASE_URL`, the tariff, and for each mode one account with two shortcodes: one for collections (`SHORTCODE`,
+ * `PASSKEY`) and one for payouts (`PAYOUT_SHORTCODE`, `INITIATOR`, `INITIATOR_PASSWORD`, `CERTIFICATE`). Optional for a mode:
+ * `TILL`, `PULL`.
  */
 export const darajaProvider = knownProvider<DarajaSettings>({
   name: "daraja",
@@ -58,7 +59,7 @@ export const darajaProvider = knownProvider<DarajaSettings>({
     "CERTIFICATE"
   ],
   contract: { places: pricedPlaces, fees: ({ fees }) => fees },
-  // The number is the contract's, and none is published: ours.
+  // The contract sets the limit and none is published; this is our choice.
   pace: { count: 5, windowMs: 1_000, burst: 5 },
   account: (reader) => {
     const { baseUrl, own, timeoutMs } = reader

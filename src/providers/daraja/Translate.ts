@@ -38,14 +38,17 @@ import {
 const CURRENCY = "KES"
 const { readAsUnknown } = identity
 
-/** The standing of a prompt or a payout by its result code. Undefined where the code has no meaning here: that is never a failure. */
+/** The meaning of a prompt's or payout's result code. Undefined when the code has no meaning here; it is then never a failure. */
 export const standingBy = (kind: keyof typeof failures, code: string): Reported | undefined => {
   if (code === "0") return "successful"
   if (code === "4999" || code === PROMPT_GOES_ON) return "pending"
   return failureBy(kind, code) === undefined ? undefined : "failed"
 }
 
-/** The answer to the call that has a prompt shown. Without its CheckoutRequestID nothing can be asked; `handle` is what may be shown of that. */
+/**
+ * The response to the call that shows a prompt. Without its CheckoutRequestID the charge cannot be polled. `handle` derives the
+ * name that may be shown.
+ */
 export const chargePosted = (
   response: ProviderResponse,
   handle: (checkoutRequestId: string) => string
@@ -60,7 +63,7 @@ export const chargePosted = (
         : unreadable("a prompt is answered with a code that has no meaning here", ResponseCode)
   })
 
-/** The answer to the call that pays. After a repeated OriginatorConversationID its status decides. */
+/** The response to the call that pays. After a repeated OriginatorConversationID the status decides. */
 export const payoutPosted = (response: ProviderResponse, reference: Reference): MoneyCallAnswer<PayoutOutcome> => {
   const repeated: MoneyCallAnswer<PayoutOutcome> = {
     confirm: (looked) => asCreateOutcome(looked, "Safaricom knows an OriginatorConversationID and says nothing of it")
@@ -76,14 +79,14 @@ export const payoutPosted = (response: ProviderResponse, reference: Reference): 
   })
 }
 
-/** The CheckoutRequestID of a prompt that was taken. */
+/** The CheckoutRequestID of an accepted prompt. */
 export const promptTaken = (response: ProviderResponse): Option.Option<string> =>
   Option.map(
     Option.filter(decoded(ChargeAnswer, response), ({ ResponseCode }) => ResponseCode === "0"),
     ({ CheckoutRequestID }) => CheckoutRequestID
   )
 
-/** The report of a prompt's callback, which is only believed beside an answer to a question. */
+/** The report in a prompt's callback. It is trusted only together with the answer to a query. */
 export interface ReportedPrompt {
   readonly id: string
   readonly code: string
@@ -105,44 +108,44 @@ export const promptIn = (body: unknown): ReportedPrompt | null =>
 const readCallback = Schema.decodeUnknownOption(ChargeCallback)
 export const resultIn = Schema.decodeUnknownOption(Result)
 
-/** The ConversationID that acknowledges a question. One that is acknowledged without it has no answer. */
+/** The ConversationID that acknowledges a query. Without one the query gets no answer. */
 export const conversationIn = (response: ProviderResponse): Option.Option<string> =>
   Option.flatMap(decoded(Acknowledged, response), ({ ConversationID, ResponseCode }) =>
     ResponseCode === "0" && ConversationID ? Option.some(ConversationID) : Option.none()
   )
 
-/** The answer to the question that was acknowledged so. Another one is none. */
+/** The answer to the query with this ConversationID; any other answer is ignored. */
 export const answerIn = (came: Option.Option<unknown>, conversation: string): Option.Option<Result> =>
   Option.filter(Option.flatMap(came, resultIn), ({ Result: { ConversationID } }) => ConversationID === conversation)
 
-/** A charge that is looked for. */
+/** A charge to look up. */
 export interface AskedCharge {
   readonly order: StatusQuery
   readonly fee: (amount: MinorUnits) => MinorUnits | null
-  /** Whether a whole number is its payer's. None is where what it is compared with was not kept. */
+  /** Whether a whole number is the payer's. False for every number when the hash was not stored. */
   readonly isPayer: (digits: string) => boolean
 }
 
 /**
- * Whether a payment is this charge's: to the shilling, and from the payer's whole number. One that is masked or cut could be another person's, however many
- * of its digits are the same.
+ * Whether a payment is this charge's: the same amount, and the payer's whole number. A masked or truncated number could be
+ * another person's, however many digits agree.
  */
 const isPaymentOf = ({ isPayer, order }: AskedCharge, amount: string | null | undefined, number: string | null | undefined) =>
   isPayer((number ?? "").trim().replace(/^\+|^0(?=\d{9}$)/, (start) => (start === "0" ? "254" : ""))) &&
   sumOf({ amount, currency: CURRENCY })?.amount === order.charge?.amount
 
-/** Whether a report says that this charge was paid: the prompt that it names may be asked about. */
+/** Whether a report says that this charge was paid: then the prompt that it names may be queried. */
 export const isPaidReport = ({ amount, code, number }: ReportedPrompt, asked: AskedCharge): boolean =>
   code === "0" && isPaymentOf(asked, amount, number)
 
 interface AskedPrompt extends Omit<AskedCharge, "isPayer"> {
   readonly id: string
-  /** The name for it that may be shown. */
+  /** The derived name for it that may be shown. */
   readonly handle: string
   readonly reported: ReportedPrompt | null
 }
 
-/** The answer to a question about a prompt. It names no amount: nobody can pay another one by it than it asked for. */
+/** The answer to a query about a prompt. It names no amount; a payer cannot pay any other amount with it. */
 export const promptFound = (
   response: ProviderResponse,
   { fee, handle, id, order, reported }: AskedPrompt
@@ -170,8 +173,8 @@ export const promptFound = (
 }
 
 /**
- * Among the payments of the last 48 hours, the one that names the charge and is as that was asked. Its absence proves nothing; of two, whose the other one is
- * is a person's to say.
+ * The payment, among those of the last 48 hours, that names the charge and matches it. Its absence proves nothing. When there
+ * are two, an operator decides what the other one is for.
  */
 export const pulled = (response: ProviderResponse, asked: AskedCharge): FactWithAlarm<StatusOutcome> => {
   const answer = decoded(PullAnswer, response)
@@ -202,7 +205,7 @@ const paidBy = ({ fee }: AskedCharge, amount: string | undefined, shown: Omit<Sh
 
 const isPulledFor = (asked: AskedCharge, { amount, msisdn, trxDate }: typeof PullRow.Type): boolean => {
   const at = pulledInstantOf(trxDate ?? "")
-  // Whether its seconds are exact is not published.
+  // Whether the seconds of this time are exact is not documented.
   return isPaymentOf(asked, amount, msisdn) && at !== null && at + MINUTE_MS > asked.order.sentAt
 }
 const MINUTE_MS = 60_000
@@ -211,7 +214,7 @@ const severalPaid = unreadable("several payments name a charge, and are as it wa
 const listed: ReadonlySet<string> = new Set(["1000", "1001"])
 const readRow = Schema.decodeUnknownOption(PullRow)
 
-/** Of a TransactionStatus. */
+/** The states in a TransactionStatus answer. */
 const standingOf = vocabulary({
   pending: ["Authorized", "Initiated", "Pending"],
   successful: ["Completed"],
@@ -219,8 +222,8 @@ const standingOf = vocabulary({
 })
 
 /**
- * The answer to a question about a payout. Only a status is a failure: the report that came to the address of its result gives the reason, where
- * it is final and names this payout, and without such a status it proves nothing.
+ * The answer to a query about a payout. Only a status proves a failure. The report to its result address gives the reason, if
+ * it is final and names this payout; without such a status it proves nothing.
  */
 export const payoutFound = (asked: Result, reported: Result | null, order: StatusQuery): FactWithAlarm<StatusOutcome> => {
   const without = withoutTransaction(asked)
@@ -249,16 +252,16 @@ const reasonIn = (reported: Result | null, id: string) => {
   return ResultType === "0" && OriginatorConversationID === id ? failureBy("payout", ResultCode) : undefined
 }
 
-/** The state of a charge by one receipt. */
+/** The state of a charge according to one receipt. */
 export interface ConfirmedPayment {
   readonly found: FactWithAlarm<StatusOutcome>
-  /** Whether it was read, and does not pay the charge. */
+  /** Whether the payment was read and does not pay the charge. */
   readonly isOther: boolean
 }
 
 /**
- * The one payment of a charge, among those that were confirmed and by the list. Of two, whose the other one is is a person's to say; one of which
- * nothing is known yet may be the second.
+ * The payment of a charge, from the confirmed payments and the list. When there are two, an operator decides what the other one
+ * is for. A payment of which nothing is known yet may be the second one.
  */
 export const onlyPayment = (
   confirmed: ReadonlyArray<ConfirmedPayment>,
@@ -280,8 +283,8 @@ interface AskedPayment extends AskedCharge {
 }
 
 /**
- * The same of a payment to the paybill, which was asked for by its receipt. The answer does not name the charge, and so all of it has to be as that was asked,
- * and not older.
+ * The same for a payment to the paybill that was queried by its receipt. The answer does not name the charge, so every detail
+ * must match it, and the payment must not be older than the charge.
  */
 export const paymentFound = (asked: Result, charge: AskedPayment): ConfirmedPayment => {
   const { order, payees, receipt } = charge
@@ -303,7 +306,7 @@ export const paymentFound = (asked: Result, charge: AskedPayment): ConfirmedPaym
   const found = paidBy(charge, amount, {
     isOurs,
     status,
-    // Another payment of the charge may still come.
+    // Another payment of the charge may still arrive.
     standing: standing === "failed" ? "pending" : standing,
     providerReference: order.providerReference,
     receipt,
@@ -314,7 +317,10 @@ export const paymentFound = (asked: Result, charge: AskedPayment): ConfirmedPaym
 
 const SECOND_MS = 1_000
 
-/** Undefined where the answer is about a transaction. No document says by which code none is found: what is no failed question is that, and proves nothing. */
+/**
+ * Undefined when the answer is about a transaction. No document names a code for "not found", so a code that does not mean a
+ * failed query is treated as one, and proves nothing.
+ */
 const withoutTransaction = ({ Result: { ResultCode, ResultType } }: Result): FactWithAlarm<StatusOutcome> | undefined => {
   const code = shownCode(ResultCode)
   if (ResultType === "1")
@@ -328,7 +334,7 @@ const withoutTransaction = ({ Result: { ResultCode, ResultType } }: Result): Fac
   return withoutAlarm({ _tag: "NotFound", note: `a question is answered with ${code}, which proves nothing` })
 }
 
-/** `Fee For B2C Payment|KES|11.00`. One that is not so is none, and the held fee stands. */
+/** `Fee For B2C Payment|KES|11.00`. Any other form is ignored, and the reserved fee stands. */
 const feeIn = (charges: string | undefined): string | null =>
   /^[^|]*\|KES\|(\d+(?:\.\d{1,2})?)$/.exec(charges?.trim() ?? "")?.[1] ?? null
 

@@ -5,9 +5,10 @@ import type { Instant } from "../../domain/Instant.ts"
 import { purposeIn } from "../OwnAddresses.ts"
 import { nullable, Text } from "../WireNumber.ts"
 
-// Safaricom's HTTP bodies, as far as the gateway uses them: shared by the adapter and the simulator. Amounts are whole shillings.
+// The parts of Safaricom's HTTP bodies that the gateway uses, shared by the adapter and the simulator. Amounts are whole
+// shillings.
 
-/** With `Authorization: Basic` of consumerKey:consumerSecret; answered as OAuth has it. */
+/** With `Authorization: Basic` of consumerKey:consumerSecret; answers in OAuth's form. */
 export const tokenPath = "/oauth/v1/generate?grant_type=client_credentials"
 export const paths = {
   charge: "/mpesa/stkpush/v1/processrequest",
@@ -26,7 +27,7 @@ export const ChargeAnswer = Schema.Struct({ ResponseCode: Text, CheckoutRequestI
 export const ChargeStatusAnswer = Schema.Struct({ CheckoutRequestID: nullable(Text), ResultCode: Text })
 
 const Item = Schema.Struct({ Name: Schema.String, Value: Schema.optionalKey(Schema.Unknown) })
-/** The body that comes to CallBackURL, once. A failure has no CallbackMetadata. */
+/** The body that is sent to CallBackURL, once. A failure has no CallbackMetadata. */
 export const ChargeCallback = Schema.Struct({
   Body: Schema.Struct({
     stkCallback: Schema.Struct({
@@ -37,11 +38,11 @@ export const ChargeCallback = Schema.Struct({
   })
 })
 
-/** The answer to a call whose result comes later to ResultURL. */
+/** The response to a call whose result is sent to ResultURL later. */
 export const Acknowledged = Schema.Struct({ ResponseCode: Text, ConversationID: nullable(Text) })
 
 const Parameter = Schema.Struct({ Key: Schema.String, Value: Schema.optionalKey(Schema.Unknown) })
-/** The body that comes to ResultURL, once. `ResultType` 1 says that more follows; a failure has no parameters. */
+/** The body that is sent to ResultURL, once. `ResultType` 1 means that more follows; a failure has no parameters. */
 export const Result = Schema.Struct({
   Result: Schema.Struct({
     ResultType: nullable(Text),
@@ -60,15 +61,18 @@ const EAST_AFRICA_MS = 3 * 3_600_000
 /** `2026-11-27T08:00:00` */
 const eastAfrican = (at: Instant): string => DateTime.formatIso(DateTime.makeUnsafe(at + EAST_AFRICA_MS)).slice(0, 19)
 
-/** `20261128142355`, as a transaction's time is written; null where it is no such time. */
+/** `20261128142355`, as in a transaction's time; null when it has another form. */
 export const instantOf = (stamp: string): Instant | null => {
   const [, year, month, day, hour, minute, second] = /^(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)$/.exec(stamp) ?? []
   const at = Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${second}Z`)
   return Number.isNaN(at) ? null : at - EAST_AFRICA_MS
 }
-/** The same of a moment. */
+/** The same form of a given time. */
 export const stampOf = (at: Instant): string => eastAfrican(at).replace(/\D/g, "")
-/** `2026-11-27T10:13:00Z`, as a pulled payment's time is written; null where it is no such time. One without a zone is East Africa's. */
+/**
+ * `2026-11-27T10:13:00Z`, as in a pulled payment's time; null when it has another form. A time without a zone is in East
+ * Africa's.
+ */
 export const pulledInstantOf = (text: string): Instant | null => {
   const [, day, time, zone = "+03:00"] =
     /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:\.\d+)?(Z|[+-]\d\d:\d\d)?$/.exec(text.trim()) ?? []

@@ -25,7 +25,7 @@ import { statement } from "./Statement.ts"
 import { chargeOutcome, foundById, foundInPage, payoutOutcome } from "./Translate.ts"
 import { OtpAnswer } from "./Wire.ts"
 
-/** Eversend does not say what a second call with one transactionRef does, nor that its search is by transactionRef. */
+/** Eversend documents neither how a repeated transactionRef is treated nor that its search finds one. */
 const guarantees: ProviderGuarantees = {
   clientReference: "none",
   lookup: "by_client_ref_inferred",
@@ -35,7 +35,10 @@ const guarantees: ProviderGuarantees = {
   bankMsisdn: "documented"
 }
 
-/** One account at Eversend. A call takes at most `timeoutMs`, however many requests it needs; the lookup after a refused payout as long again. */
+/**
+ * One account at Eversend. An operation takes at most `timeoutMs`, however many requests it needs; the lookup after a refused
+ * payout takes as long again.
+ */
 export const eversend = adapterOf(identity, guarantees, function* (settings: EversendSettings, transport) {
   const client = yield* openClient(settings, transport)
   const connection = connectionTo(identity, client, settings.timeoutMs)
@@ -96,11 +99,11 @@ const codeSending = ({ call }: Connection): NonNullable<CollectionOperations["se
     return isRefused || response._tag === "NotSent" ? yield* new ProviderError({}) : "unknown"
   })
 
-/** A search for one reference finds one row; only where Eversend did not search at all are there pages to go through. */
+/** A search for one reference finds one row. There are several pages only when Eversend ignored the search term. */
 const PAGE_SIZE = 100
 const MAXIMUM_PAGES = 5
 
-/** By Eversend's own identifier where it is known and leads to ours; else by a search for our reference. */
+/** Looks up by Eversend's identifier when it is known and leads to our transaction, otherwise by a search for our reference. */
 const looking = ({ client }: Connection, kind: TransactionKind) =>
   Effect.fnUntraced(function* (order: StatusQuery, until: number): Effect.fn.Return<FactWithAlarm<StatusOutcome>> {
     const { providerReference } = order

@@ -7,12 +7,12 @@ import { Bank, BanksAnswer } from "./Wire.ts"
 
 const BANKS_LIFE = Duration.hours(1)
 const MAXIMUM_BANK_LISTS = 32
-/** The wait that a name is worth. */
+/** The longest wait for a bank's name. */
 const BANKS_TIMEOUT_MS = 3000
 
 /**
- * Eversend wants the bank's name beside its code. It is read from Eversend's own list; where that cannot be read, or has no such
- * code, the code stands for the name, and whether such a bank is paid is Eversend's to say.
+ * Eversend requires a bank's name beside its code. The name is read from Eversend's list of banks. When the list cannot be read
+ * or lacks the code, the code is sent as the name, and Eversend decides whether it can pay such a bank.
  */
 export const openBankNames = Effect.fnUntraced(function* (client: Client) {
   const lists = yield* Cache.makeWith<string, ReadonlyMap<string, string>, "unread">(

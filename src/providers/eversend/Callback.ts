@@ -6,8 +6,8 @@ import { standingOf } from "./Translate.ts"
 import { CallbackBody } from "./Wire.ts"
 
 /**
- * A callback is genuine when its header is the hexadecimal HMAC-SHA512 of its bytes under the `WEBHOOK_SECRET`. (A sample in Eversend's
- * documentation hashes without the secret: such a signature anyone can make.)
+ * A callback is genuine when its header is the hexadecimal HMAC-SHA512 of its bytes under the `WEBHOOK_SECRET`. (A sample in
+ * Eversend's documentation hashes without the secret: anyone could forge such a signature.)
  */
 export const eversendCallbacks = (secret: Redacted.Redacted): Callbacks =>
   hmacCallbacks({ header: "x-eversend-signature", algorithm: "sha512", secret, hintOf })
@@ -18,7 +18,7 @@ const hintOf = hintReader(CallbackBody, ({ data, eventType, transactionId, trans
   says: eventMeaning((type ?? eventType ?? "").split(".").at(-1)) ?? standingOf(data?.status)
 }))
 
-/** How the names of events end. Both families of bodies are in use, and none is published in full. */
+/** The last parts of event names. Both families of callback bodies are in use, and neither is completely documented. */
 const eventMeaning = vocabulary({
   pending: ["pending"],
   successful: ["success", "successful"],

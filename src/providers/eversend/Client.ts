@@ -6,19 +6,19 @@ import { TokenAnswer } from "./Wire.ts"
 
 /** One merchant account at Eversend. */
 export interface EversendSettings {
-  /** With the version: `https://api.eversend.co/v1`. */
+  /** Including the version: `https://api.eversend.co/v1`. */
   readonly baseUrl: string
   readonly clientId: string
   readonly clientSecret: Redacted.Redacted
-  /** Of its callbacks. */
+  /** For verifying its callbacks. */
   readonly webhookSecret: Redacted.Redacted
-  /** The domain that the account registered, where Eversend asks for it. */
+  /** The domain that the account registered, if Eversend requires it. */
   readonly origin: string | null
-  /** For one call, its token included. */
+  /** For one call, including its token. */
   readonly timeoutMs: number
 }
 
-/** How long a token is used: Eversend does not say how long it lives, and integrations that were seen work keep it this long. */
+/** For how long a token is used. Eversend documents no lifetime; working integrations use this one. */
 const TOKEN_LIFE = Duration.minutes(20)
 
 export const openClient = (

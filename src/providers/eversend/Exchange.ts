@@ -20,7 +20,7 @@ import { ExchangeAnswer, ExchangeQuotationAnswer } from "./Wire.ts"
 
 // Exchanges between the account's own wallets.
 
-/** An exchange's token lives 30 s; the rest is for the way there and back, and for clocks that differ. */
+/** An exchange's token is valid for 30 s; the margin covers transit and clock differences. */
 export const EXCHANGE_QUOTE_LIFE_MS = 30_000 - 5_000
 
 export const quoteExchange = (connection: Connection): ExchangeOperations["quote"] =>
@@ -31,14 +31,14 @@ export const quoteExchange = (connection: Connection): ExchangeOperations["quote
     return yield* requestQuote<ExchangeQuote>(connection, call, (response) => exchangeQuoteOf(response, order, askedAt))
   })
 
-/** POST /exchanges/quotation: by the source only, in major units to the digit. */
+/** POST /exchanges/quotation: only a source amount, in major units with every digit. */
 export const exchangeQuotationBody = ({ amount, currency, destinationCurrency }: ExchangeOrder): object => ({
   from: currency,
   to: destinationCurrency,
   amount: new RawJson(toDecimal(amount, currency))
 })
 
-/** The answer to it. `askedAt` is before it was asked for, so that the quote expires early rather than late. */
+/** The response to it. `askedAt` is taken before the request, so that the quote expires early rather than late. */
 export const exchangeQuoteOf = (
   response: ProviderResponse,
   order: ExchangeOrder,
@@ -70,7 +70,7 @@ const isAmount = (text: string, { amount, currency }: Pick<ExchangeOrder, "amoun
   return Result.isSuccess(read) && read.success === amount
 }
 
-/** The answer to POST /exchanges, which is executed by then. */
+/** The response to POST /exchanges, which is executed synchronously. */
 export const exchangeOutcome = (response: ProviderResponse): MoneyCallAnswer<ExchangeOutcome> =>
   moneyCallAnswer(response, {
     refused: moneyCallRefusal("exchange", response),
@@ -82,7 +82,7 @@ export const exchangeOutcome = (response: ProviderResponse): MoneyCallAnswer<Exc
       if (left === undefined || brought === undefined) return unreadable("the amounts of an exchange cannot be read", "")
       return withoutAlarm({
         _tag: "Succeeded",
-        // The answer names no transaction; a query by our reference does.
+        // The response names no transaction; a query by our reference does.
         providerReference: null,
         amount: left.amount,
         currency: left.currency,

@@ -7,9 +7,10 @@ import type { TransactionKind } from "../../domain/Transaction.ts"
 import type { ChargeOrder, PayoutOrder, QuoteOrder, StatusQuery } from "../../services/ports/Provider.ts"
 import { plainRule, providerText } from "../ProviderText.ts"
 
-// From the gateway's orders to Eversend's bodies. Eversend has no field for a narration, and finds the network by the number itself.
+// Builds Eversend's bodies from the gateway's orders. Eversend has no field for a narration, and derives the network from the
+// number.
 
-/** POST /payouts/quotation; undefined for a wallet without its owner, for which Eversend cannot quote. */
+/** POST /payouts/quotation; undefined for a wallet without its owner, for which Eversend gives no quote. */
 export const quotationBody = (order: QuoteOrder): object | undefined => {
   const { amountType, corridor, destination } = order
   const amount = money(order.amount, amountType === "SOURCE" ? corridor.currency : order.destinationCurrency)
@@ -33,7 +34,7 @@ const walletOwner = ({ identifier, value }: WalletParty): object => {
   }
 }
 
-/** POST /payouts. `bankName` goes with a bank's account only. */
+/** POST /payouts. `bankName` is sent with a bank account only. */
 export const payoutBody = ({ destination, quote, reference }: PayoutOrder, bankName: string): object => ({
   token: quote.token,
   transactionRef: reference,
@@ -66,13 +67,13 @@ const recipient = (destination: Destination, bankName: string): object => {
   }
 }
 
-/** Eversend wants a person's names where the tenant gave none. They are words that cannot be mistaken for a name. */
+/** Eversend requires a person's names. Without any, these placeholders are sent, which cannot be mistaken for a name. */
 const unnamed = { firstName: "Payment", lastName: "Recipient" } as const
 
-/** As long as an account's name may be: Eversend names no bound. */
+/** The maximum length of account names; Eversend documents no limit. */
 export const nameRule = plainRule(128)
 
-/** The first word, and the others; who has one name has it twice, for both are wanted. */
+/** The first word and the rest. A single name is sent twice, because both members are required. */
 const namesOf = (name: Redacted.Redacted | undefined): { readonly firstName: string; readonly lastName: string } => {
   const text = name === undefined ? undefined : providerText(nameRule, Redacted.value(name))
   const [firstName, ...others] = (text ?? "").split(" ").filter((word) => word !== "")
@@ -110,7 +111,10 @@ const named = (member: "firstName" | "lastName", name: Redacted.Redacted): objec
 
 export const byIdPath = (providerReference: string): string => `/transactions/${encodeURIComponent(providerReference)}`
 
-/** One page of the transactions of one kind that a search for our reference finds, from the day before it was sent: days have time zones. */
+/**
+ * One page of the transactions of one kind that a search for our reference finds. It begins a day before the transaction was
+ * sent, because of time zones.
+ */
 export const searchPath = (kind: TransactionKind, order: StatusQuery, page: number, pageSize: number): string => {
   const from = DateTime.formatIsoDateUtc(DateTime.makeUnsafe(order.sentAt - DAY_MS))
   const query = new URLSearchParams({ search: order.reference, type: kind, from, page: String(page), limit: String(pageSize) })
@@ -118,8 +122,8 @@ export const searchPath = (kind: TransactionKind, order: StatusQuery, page: numb
 }
 const DAY_MS = 86_400_000
 
-/** Major units as a JSON number, to the digit. */
+/** Major units as a JSON number with every digit. */
 const money = (amount: MinorUnits, currency: Currency): RawJson => new RawJson(toDecimal(amount, currency))
 
-/** E.164 with its plus sign. */
+/** E.164 with the plus sign. */
 const phone = (msisdn: string): string => `+${msisdn.replace(/\D/g, "")}`

@@ -7,21 +7,21 @@ import { type NoQuote, noQuote, quoteRefused } from "../Quotes.ts"
 import type { ProviderResponse } from "../Transport.ts"
 import { PayoutQuotationAnswer } from "./Wire.ts"
 
-/** A quotation's token is signed for this long after it was issued. */
+/** For how long a quotation's token is valid after it was issued. */
 export const QUOTE_LIFE_MS = 1_800_000
-/** For the way there and back, and for clocks that differ. */
+/** Covers transit and clock differences. */
 const QUOTE_MARGIN_MS = 60_000
 
 type Quotation = typeof PayoutQuotationAnswer.Type.data.quotation
 
-// Eversend's texts change and it has no codes, so that an amount outside its limits cannot be distinguished from another refusal.
+// Eversend has no codes, and its texts change, so an amount outside the limits cannot be distinguished from other refusals.
 const refusing = [400, 402, 403, 404]
 
-/** A quotation is refused for good. */
+/** The quotation was refused; a retry would not help. */
 export const refusedQuote = (response: ProviderResponse): QuoteRefused | undefined =>
   response._tag === "Answered" && isAnswered(response, ...refusing) ? quoteRefused(`HTTP ${response.status}`) : undefined
 
-/** The answer to POST /payouts/quotation. */
+/** The response to POST /payouts/quotation. */
 export const quoteOf = (response: ProviderResponse, order: QuoteOrder): PayoutQuote | QuoteRefused | NoQuote => {
   const refused = refusedQuote(response)
   if (refused !== undefined) return refused
@@ -32,16 +32,16 @@ export const quoteOf = (response: ProviderResponse, order: QuoteOrder): PayoutQu
   return fits(quotation, order) ?? read(quotation, token, order)
 }
 
-/** An answer that is no quotation. */
+/** A response that is not a quotation. */
 export const noQuoteBy = (response: ProviderResponse): NoQuote => {
   const isStrange = response._tag === "Answered" && (response.status < 300 || response.status === 401)
   return noQuote(isStrange ? `Eversend answers a quotation with HTTP ${response.status} and nothing that can be used` : null)
 }
 
-/** A quotation for something else than was asked for must not be paid. */
+/** A quotation that differs from the request must not be paid. */
 const fits = (quotation: Quotation, order: QuoteOrder): QuoteRefused | NoQuote | undefined => {
   const { corridor, destinationCurrency } = order
-  // A wallet is asked for by its owner alone, and its currency is the owner's.
+  // A wallet is quoted by its owner alone, in the owner's currency.
   if (corridor.method === "wallet" && quotation.destinationCurrency !== destinationCurrency)
     return quoteRefused("the wallet's currency is another one", "party")
   if (quotation.sourceCurrency !== corridor.currency || quotation.destinationCurrency !== destinationCurrency) {
@@ -77,7 +77,7 @@ const read = (quotation: Quotation, token: string, order: QuoteOrder): PayoutQuo
   }
 }
 
-/** Exactly, at any number of decimals. */
+/** Compares exactly, with any number of decimals. */
 const isSum = (a: string, b: string, total: string): boolean => {
   const decimals = Math.max(...[a, b, total].map((text) => text.split(".")[1]?.length ?? 0))
   const scaled = (text: string): bigint => {
@@ -87,7 +87,7 @@ const isSum = (a: string, b: string, total: string): boolean => {
   return scaled(a) + scaled(b) === scaled(total)
 }
 
-/** Eversend would do it, and the gateway cannot count so much: no later answer will be another one. */
+/** Eversend would accept the amount, but the gateway cannot represent it. A retry would not help. */
 export const tooLarge: QuoteRefused = quoteRefused("more than the largest amount", "too_much")
 
 export const broken = (why: string): NoQuote => noQuote(`a quotation of Eversend's makes no sense: ${why}`)

@@ -11,7 +11,7 @@ import { Bank, BanksAnswer, CountriesAnswer, Country, ResolveBankAnswer, Wallet,
 export const referenceData = ({ call, get, name, read }: Connection): Required<Omit<ReferenceData, "branches">> => {
   const banks: Required<ReferenceData>["banks"] = Effect.fn("eversend.banks")(function* (country) {
     const response = yield* call({ operation: "banks", method: "GET", path: `/payouts/banks/${country}` })
-    // A country whose banks it does not pay is none of Eversend's.
+    // Eversend does not pay banks in that country.
     if (isAnswered(response, 404)) return []
     const { data } = yield* read(BanksAnswer, response)
     const listed = yield* readableRows(name, "banks", Bank, data)
@@ -56,11 +56,11 @@ export const referenceData = ({ call, get, name, read }: Connection): Required<O
   return { banks, resolve, countries: countries(), balances: balances() }
 }
 
-/** How Eversend says that there is no such account. */
+/** The statuses with which Eversend says that there is no such account. */
 const UNRESOLVABLE = [400, 404, 422]
 
 const methods = ["momo", "bank", "wallet"] as const
-/** Eversend's word for its own wallet is its name. */
+/** Eversend calls its own wallet by its own name. */
 const paymentTypeOf = { momo: "momo", bank: "bank", wallet: "eversend" } as const satisfies Record<
   (typeof methods)[number],
   string

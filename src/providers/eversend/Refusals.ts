@@ -24,7 +24,7 @@ const NOT_ADMITTED = "Eversend refuses the gateway's account, its address or its
 
 export const identity: Identity = { name: "eversend", title: "Eversend", readAsUnknown: unknownReader("Eversend", NOT_ADMITTED) }
 
-/** Our account, our address or our origin: 401 after a new token, and 403. */
+/** Eversend refuses our account, IP address or origin: 401 after a new token, and 403. */
 const notAdmitted = accountRefused(NOT_ADMITTED)
 
 const noPayer = refusalOf("party", "payer_not_found", "The provider does not know the payer.")
@@ -35,7 +35,7 @@ const shared = [
   [403, notAdmitted]
 ] as const
 
-// By HTTP status: what a refusal is about. A status that is not here is no refusal.
+// The reason of a refusal, by HTTP status. A status that is not listed is not a refusal.
 const refusals: Readonly<Record<TransactionKind, ReadonlyMap<number, ProviderRefusal>>> = {
   payout: new Map([
     ...shared,
@@ -56,13 +56,13 @@ const refusals: Readonly<Record<TransactionKind, ReadonlyMap<number, ProviderRef
   ])
 }
 
-/** A refusal by its HTTP status. A page comes from another server, such as a firewall: Eversend refuses in JSON. */
+/** A refusal by its HTTP status. An HTML page comes from another server, such as a firewall: Eversend refuses in JSON. */
 const refusal = (kind: TransactionKind, response: ProviderResponse): FactWithAlarm<Refused> | undefined =>
   refusedByStatus(refusals[kind], response, response._tag === "Answered" && Option.isSome(exactJson(response)))
 
 const errorOf = errorIn(ErrorAnswer)
 
-/** The text of a bad request; of every other answer none. */
+/** The text of a bad request; empty for any other response. */
 const textOf = (response: ProviderResponse): string => {
   if (response._tag !== "Answered" || response.status !== 400) return ""
   const { error, message } = errorOf(response) ?? {}
@@ -70,8 +70,8 @@ const textOf = (response: ProviderResponse): string => {
 }
 
 const BAD_NUMBER = "phone number must be a valid international format"
-// The texts of requests that were refused before execution, as integrators report them, by operation and word for word. Eversend's
-// documents show no text at all.
+// The exact texts of requests that were refused before execution, by operation, as integrators report them. Eversend's
+// documentation shows no texts.
 const nothingMade: Readonly<Record<TransactionKind, ReadonlyMap<string, ProviderRefusal>>> = {
   payout: new Map([[BAD_NUMBER, unknownRecipient]]),
   collection: new Map([
@@ -82,8 +82,9 @@ const nothingMade: Readonly<Record<TransactionKind, ReadonlyMap<string, Provider
 }
 
 /**
- * The refusal of a call that moves money. A search that finds nothing proves nothing at Eversend: our own account is refused for certain, and a request
- * of which nothing was made. After any other refusal the outcome is open until the movement is found, or a person rules.
+ * The refusal of a call that moves money. At Eversend, a search that finds nothing proves nothing. Certain are only a refusal
+ * of our own account and a text that proves that nothing was created. After any other refusal the outcome stays open until the
+ * movement is found or an operator rules.
  */
 export const moneyCallRefusal = (
   kind: TransactionKind,
@@ -98,12 +99,12 @@ export const moneyCallRefusal = (
 }
 
 /**
- * No document shows it: the README assumes it. It ends nothing, and the payer may say another code or begin anew; before either is sent the charge is
- * looked for once more. Were it not believed, each mistyped code would hold its payer until the charge expires.
+ * Not documented; the README assumes it. It ends nothing: the payer may submit another code or start again, and before either
+ * is sent the charge is looked up once more. Without it, each mistyped code would block its payer until the charge expires.
  */
 const WRONG_CODE = "invalid otp"
 
-/** Beside a code: the refusal of the code itself. */
+/** For a charge with a code: the refusal of the code itself. */
 export const codeRefusal = (response: ProviderResponse): MoneyCallAnswer<PayoutOutcome | CodeRejected> | undefined => {
   const refused = refusal("collection", response)
   return refused !== undefined && textOf(response) === WRONG_CODE
@@ -112,8 +113,8 @@ export const codeRefusal = (response: ProviderResponse): MoneyCallAnswer<PayoutO
 }
 
 /**
- * The reported code of a failed transaction. Its status alone decides that it failed; the reason beside it, where it is word for word one
- * of these, only chooses the code that the tenant reads.
+ * The failure code of a failed transaction. Its status alone proves the failure; the reason text, when it is exactly one of
+ * these, only selects the code that the tenant sees.
  */
 export const failureBy = (kind: TransactionKind, reason: string | null | undefined): ProviderRefusal =>
   reasons[kind].get(reason?.toLowerCase() ?? "") ?? failures[kind]
@@ -121,7 +122,7 @@ export const failureBy = (kind: TransactionKind, reason: string | null | undefin
 const emptyWallet = poolShort("Eversend fails a movement: is the wallet there empty?")
 const EMPTY = "insufficient wallet balance"
 const NOBODY = "account not found"
-// No document shows one: the README assumes them.
+// Not documented; the README assumes them.
 const reasons: Readonly<Record<TransactionKind, ReadonlyMap<string, ProviderRefusal>>> = {
   payout: new Map([
     [EMPTY, emptyWallet],
@@ -137,7 +138,7 @@ const reasons: Readonly<Record<TransactionKind, ReadonlyMap<string, ProviderRefu
 
 const failures: Readonly<Record<TransactionKind, ProviderRefusal>> = {
   payout: undelivered,
-  // Declined, no balance, no answer: most of Eversend's texts do not tell them apart.
+  // Declined, no balance or no response: most of Eversend's texts do not distinguish them.
   collection: notPaid,
   exchange: refusalOf("other", "provider_rejected", "The provider did not exchange it.")
 }

@@ -8,7 +8,7 @@ import type { EversendSettings } from "./Client.ts"
 export const eversendProvider = knownProvider<EversendSettings>({
   name: "eversend",
   credentials: ["CLIENT_ID", "CLIENT_SECRET", "WEBHOOK_SECRET"],
-  // No number is documented: ours.
+  // Eversend documents no limit; this is our choice.
   pace: { count: 10, windowMs: 1_000, burst: 10 },
   account: ({ baseUrl, own, shared, timeoutMs }) => {
     const needed = whole({

@@ -25,7 +25,7 @@ const transactions = pagedList({
     sum: ["amount", "fees"],
     beganAt: ["createdAt"]
   },
-  // Whatever else moves in the account, such as a top-up of the wallet, is none of ours.
+  // Other movements in the account, such as a top-up of the wallet, are not ours.
   lineOf: (wire) => {
     const currency = wire.currency ?? wire.sourceCurrency
     if (!isDirection(wire.type)) return "foreign"

@@ -25,7 +25,7 @@ const { readAsUnknown } = identity
 
 export const standingOf = vocabulary({ pending: ["pending"], successful: ["successful"], failed: ["failed"] })
 
-/** The answer to POST /payouts. */
+/** The response to POST /payouts. */
 export const payoutOutcome = (response: ProviderResponse, expected: ExpectedTransaction): MoneyCallAnswer<PayoutOutcome> =>
   moneyCallAnswer(response, {
     refused: moneyCallRefusal("payout", response),
@@ -34,7 +34,7 @@ export const payoutOutcome = (response: ProviderResponse, expected: ExpectedTran
     read: ({ data }) => outcomeOf("payout", data.transaction, expected)
   })
 
-/** The answer to POST /collections/momo. */
+/** The response to POST /collections/momo. */
 export const chargeOutcome = (response: ProviderResponse, order: ChargeOrder): MoneyCallAnswer<ChargeOutcome> =>
   moneyCallAnswer<typeof MomoCollectionAnswer.Type, ChargeOutcome>(response, {
     refused: (order.otp === null ? undefined : codeRefusal(response)) ?? moneyCallRefusal("collection", response),
@@ -44,7 +44,7 @@ export const chargeOutcome = (response: ProviderResponse, order: ChargeOrder): M
       const reading = outcomeOf("collection", data, expectedOf(order))
       const { fact } = reading
       const page = data.redirectUrl ?? data.redirect_url ?? data.authorizationUrl ?? data.paymentLink ?? null
-      // Elsewhere a page is none to pay on: it may be the tenant's own address, echoed.
+      // In other corridors the URL is not a payment page: it may be the tenant's own URL, echoed.
       if (fact._tag !== "Accepted" || order.corridor.customerAction !== "redirect") return reading
       if (page === null || page === order.redirectUrl || !isPage(page))
         return unreadable("it has to be paid on a page, and the answer names none", data.status)
@@ -52,7 +52,10 @@ export const chargeOutcome = (response: ProviderResponse, order: ChargeOrder): M
     }
   })
 
-/** The fee of a payment that is this fresh is not final (Eversend's own example says 0), or not there: it is polled, successful or not. */
+/**
+ * The fee of such a recent payment is not final (Eversend's own example says 0) or missing, so the payment is polled, even when
+ * it succeeded.
+ */
 const outcomeOf = (kind: TransactionKind, wire: Wire, expected: ExpectedTransaction): FactWithAlarm<PayoutOutcome> => {
   const sum = amountsOf(wire, expected.currency)
   const observed = sum === undefined ? nothingObserved : { observedAmount: sum.amount, observedCurrency: sum.currency }
@@ -61,7 +64,7 @@ const outcomeOf = (kind: TransactionKind, wire: Wire, expected: ExpectedTransact
   return asAccepted(answerOf(kind, fresh, expected), observed)
 }
 
-/** The transaction as GET /transactions/{id} answers it; nothing when there is none, or not ours, under that identifier. */
+/** The transaction in the response of GET /transactions/{id}; undefined when that identifier has none, or not ours. */
 export const foundById = (
   kind: TransactionKind,
   order: StatusQuery,
@@ -76,7 +79,7 @@ export const foundById = (
   return own[0] === undefined ? undefined : decisive(kind, own, order)
 }
 
-/** One page of GET /transactions: what it says about ours, or whether the list goes on. */
+/** One page of GET /transactions: what it says about our transaction, or whether the list continues. */
 export const foundInPage = (
   kind: TransactionKind,
   order: StatusQuery,
@@ -101,10 +104,10 @@ export const foundInPage = (
 }
 
 const readTransaction = readRow(Transaction)
-/** One that cannot be read is another's only where it says so. */
+/** A row that cannot be parsed belongs to another transaction only if it names another reference. */
 const mayBe = (raw: unknown, { reference }: StatusQuery): boolean => (nameIn(raw, "transactionRef") ?? reference) === reference
 
-// Two executions of one reference: whatever they say, the money moved twice or may have.
+// Two executions with one reference: whatever their states, the money has moved twice, or may have.
 const decisive = (kind: TransactionKind, own: ReadonlyArray<Wire>, order: StatusQuery): FactWithAlarm<StatusOutcome> => {
   const [first] = own
   if (first === undefined) return unreadable("nothing was found", "")
@@ -114,12 +117,12 @@ const decisive = (kind: TransactionKind, own: ReadonlyArray<Wire>, order: Status
     : answerOf(kind, first, order)
 }
 
-/** The failed attempt of a wrong code, if Eversend lists any: only what it says of the whole charge ends that. */
+/** The failed attempt of a wrong code, if Eversend lists such attempts. Only the state of the whole charge ends the charge. */
 const isAttempt = ({ status }: Wire, { wrongCode }: StatusQuery): boolean => wrongCode === true && standingOf(status) === "failed"
 
-/** An answer need not repeat our reference or the kind, but one that names another is about another transaction. */
+/** A response need not repeat our reference or the kind, but one that names others is about another transaction. */
 const isOurs = (kind: TransactionKind, { transactionRef, type }: Wire, reference: string): boolean =>
-  // An empty member names nothing.
+  // An empty member counts as absent.
   (!transactionRef || transactionRef === reference) && (!type || type === kind)
 
 const isKind = Schema.is(Schema.Literals(["payout", "collection", "exchange"] satisfies ReadonlyArray<TransactionKind>))
@@ -132,7 +135,7 @@ const answerOf = (
   const { isRefunded, reason, status, transactionId, updatedAt } = wire
   const standing = standingOf(status)
   const matches = isOurs(kind, wire, reference)
-  // Sent back before it was delivered, or only about to be: nothing says which.
+  // Refunded before it was delivered, or about to be: nothing says which.
   if (matches && standing === "pending" && isRefunded === true) return unreadable("refunded while pending", status)
   const isReturned = standing === "successful" && isRefunded === true
   return answerBy({
@@ -148,7 +151,7 @@ const answerOf = (
   })
 }
 
-/** The amount that left the float, and the amount that the exchange brought; undefined where either cannot be read. */
+/** The amount that left the float, and the amount that the exchange yielded; undefined when either cannot be parsed. */
 const exchangedSumOf = (wire: Wire, currency: Currency) => {
   const sum = amountsOf(wire, currency)
   const exchanged = broughtBy(wire.destinationAmount, wire.destinationCurrency)
@@ -156,8 +159,9 @@ const exchangedSumOf = (wire: Wire, currency: Currency) => {
 }
 
 /**
- * `amount` is the principal without `fees`, both in `currency`: for a payout the currency of the wallet that it left, whatever the
- * recipient got (`destinationAmount`). Where no currency is named it is the stored one's, and is not reported as a fact.
+ * `amount` is the principal without `fees`, both in `currency`; for a payout that is the currency of the paying wallet,
+ * whatever the recipient got (`destinationAmount`). When no currency is named, the stored one is used and not reported as a
+ * fact.
  */
 const amountsOf = ({ amount, currency, fees, sourceCurrency }: Wire, stored: Currency): Sum | undefined => {
   const named = currency ?? sourceCurrency ?? null
@@ -165,7 +169,7 @@ const amountsOf = ({ amount, currency, fees, sourceCurrency }: Wire, stored: Cur
   return sum !== undefined && named === null ? { ...sum, currency: null } : sum
 }
 
-/** The amount that an exchange brought: floored to its currency, and as Eversend wrote it. */
+/** The amount that an exchange yielded: rounded down to its currency, and as Eversend wrote it. */
 export const broughtBy = (raw: string | null | undefined, currency: string | null | undefined) => {
   if (raw === null || raw === undefined || !isCurrency(currency)) return undefined
   const amount = majorUnits.down(raw, currency)

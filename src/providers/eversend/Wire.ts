@@ -1,17 +1,18 @@
 import { Schema } from "effect"
 import { Amount, nullable, Text, WrittenAmount } from "../WireNumber.ts"
 
-// Eversend's HTTP bodies, as far as the gateway uses them: shared by the adapter and the simulator. Answers mix numbers and strings
-// for the same kind of value, so both decode to text (WireNumber); members that are not named here are ignored.
+// The parts of Eversend's HTTP bodies that the gateway uses, shared by the adapter and the simulator. Responses mix numbers and
+// strings for the same kind of value, so both decode to text (WireNumber). Members that are not named here are ignored.
 
-/** The envelope of every successful answer but the token's. */
+/** The envelope of every successful response except the token's. */
 const envelope = <S extends Schema.Constraint>(data: S) =>
   Schema.Struct({ code: Text, success: Schema.optionalKey(Schema.Boolean), data })
 
 // GET /auth/token, with the headers clientId and clientSecret; afterwards `Authorization: Bearer <token>`.
 export const TokenAnswer = Schema.Struct({ status: Schema.optionalKey(Text), token: Schema.NonEmptyString })
 
-// Every refusal. The text is `message.message`, `message` or `error`, and proves that nothing was made where it is one of a closed list (Refusals.ts).
+// Every refusal. The text is in `message.message`, `message` or `error`. It proves that nothing was created only when it is on
+// a closed list (Refusals.ts).
 export const ErrorAnswer = Schema.Struct({
   code: Schema.optionalKey(Text),
   success: Schema.optionalKey(Schema.Boolean),
@@ -34,7 +35,7 @@ export const MomoCollectionRequest = Schema.Struct({
   otp: Schema.optionalKey(Schema.Struct({ pinId: Schema.String, pin: Schema.String })),
   redirectUrl: Schema.optionalKey(Schema.String)
 })
-// The name of the member that carries the page to visit is in no published source: these four are read, `redirectUrl` is sent.
+// No published source names the member that contains the payment page: these four are read, `redirectUrl` is sent.
 export const MomoCollectionAnswer = envelope(
   Schema.Struct({
     transactionId: Text,
@@ -96,8 +97,8 @@ export const PayoutQuotationAnswer = envelope(
   Schema.Struct({ expires: Schema.optionalKey(Schema.String), token: Schema.NonEmptyString, quotation: PayoutQuotation })
 )
 
-// POST /payouts. The required members depend on the quotation's type: momo names the person and the phone, bank adds the account (its phone
-// is optional here), a wallet needs none.
+// POST /payouts. The required members depend on the quotation's type: momo needs the person and the phone, bank also the
+// account (the phone is optional), a wallet needs none.
 export const PayoutRequest = Schema.Struct({
   token: Schema.String,
   transactionRef: Schema.optionalKey(Schema.String),
@@ -191,12 +192,12 @@ export const ExchangeQuotationAnswer = envelope(
   })
 )
 
-// POST /exchanges. Synchronous: `destination.amount` is what was booked.
+// POST /exchanges. Synchronous: `destination.amount` is the booked amount.
 export const ExchangeRequest = Schema.Struct({ token: Schema.String, transactionRef: Schema.optionalKey(Schema.String) })
 const ExchangeSide = Schema.Struct({ currency: Schema.String, amount: Amount })
 export const ExchangeAnswer = envelope(Schema.Struct({ source: ExchangeSide, destination: ExchangeSide }))
 
-/** The callback. Two families are in the wild, flat and with `data`; either way it only says which transaction to ask for. */
+/** The callback, flat or with `data`: both forms are in use. Either only names the transaction to poll. */
 export const CallbackBody = Schema.Struct({
   type: Schema.optionalKey(Schema.String),
   eventType: Schema.optionalKey(Schema.String),

@@ -16,8 +16,9 @@ import { statement } from "./Statement.ts"
 import { chargeFound, chargeOutcome, payoutOutcome, transferFound } from "./Translate.ts"
 
 /**
- * Transfers are unique by our reference, charges are not. Flutterwave answers 503 itself after about 28 s and may go on working, and a charge
- * that it refused was seen to be made all the same: what is not found before ten minutes have passed proves nothing.
+ * Transfers are unique by our reference, charges are not. Flutterwave itself returns 503 after about 28 s and may continue
+ * working, and a charge that it refused has been seen to be made all the same. So "not found" proves nothing before ten minutes
+ * have passed.
  */
 const guarantees: ProviderGuarantees = {
   clientReference: "unique_reject",
@@ -30,10 +31,13 @@ const guarantees: ProviderGuarantees = {
   bankBranchCountries: branchCountries
 }
 
-/** The longest that any of its pages may be paid by its documents. A payer who left one may come back to it, and nothing closes it. */
+/**
+ * The longest time for which any of its pages can be paid, by its documentation. A payer who left a page may return to it, and
+ * nothing closes it.
+ */
 const PAGE_MS = 86_400_000
 
-/** One account at Flutterwave. A call takes at most `timeoutMs`; the lookup after a refused transfer as long again. */
+/** One account at Flutterwave. A call takes at most `timeoutMs`; the lookup after a refused transfer takes as long again. */
 export const flutterwave = adapterOf(identity, guarantees, function* (settings: FlutterwaveSettings, transport) {
   const { baseUrl, secretKey, sender, timeoutMs, webhookSecretHash } = settings
   const connection = connectionTo(identity, bearerClient(baseUrl, secretKey, transport), timeoutMs)

@@ -7,8 +7,8 @@ import { CallbackBody } from "./Wire.ts"
 const HEADER = "verif-hash"
 
 /**
- * Flutterwave signs nothing: it repeats the secret of the dashboard in a header. An attacker who has seen one callback can send others, so
- * that a callback is never more than a reason to poll.
+ * Flutterwave signs nothing: it sends the dashboard's secret in a header. An attacker who has seen one callback can forge
+ * others, so a callback only triggers a poll.
  */
 export const flutterwaveCallbacks = (secretHash: Redacted.Redacted): Callbacks => ({
   verify: ({ body, headers }) => {
@@ -18,7 +18,7 @@ export const flutterwaveCallbacks = (secretHash: Redacted.Redacted): Callbacks =
   }
 })
 
-// A chargeback's own number is none of a charge.
+// A chargeback's id is not the charge's.
 const hintOf = hintReader(CallbackBody, ({ data, event }) => ({
   reference: data?.tx_ref ?? data?.reference,
   id: /^(chargeback|refund)/.test(event ?? "") ? (data?.transaction_id ?? null) : data?.id,

@@ -5,7 +5,7 @@ import { clawbackIn, clawbackList, clawbackStates, clawbacksOf } from "../Clawba
 import type { Connection } from "../Connection.ts"
 import { Chargeback, Listed, Refund } from "./Wire.ts"
 
-/** Chargebacks and refunds, including those that we did not make. Neither list can be asked for one charge. */
+/** Chargebacks and refunds, including those that we did not make. Neither list can be filtered by charge. */
 export const clawbacks = (connection: Connection) => clawbacksOf(connection, chargebacks, refunds)
 
 const DAY_LENGTH = "2026-01-31".length
@@ -22,7 +22,7 @@ const paged =
 const shared = {
   schema: Listed,
   rows: ({ data }: typeof Listed.Type) => data,
-  /** Without the number of pages there is one: nothing says that the next would be another. */
+  /** Without a page count there is only one page, because nothing says that another would differ. */
   isLast: ({ meta }: typeof Listed.Type, page: number) => meta === undefined || page >= Number(meta.page_info.total_pages)
 }
 
@@ -73,7 +73,7 @@ const disbursedIn = (meta: unknown): string =>
 
 const disbursementState = clawbackStates({ taken: ["successful"], kept: ["failed"] })
 
-/** `completed` means that it was initiated. */
+/** `completed` means only that it was initiated. */
 const refundState = clawbackStates({
   open: ["new", "pending", "pending-momo", "processing", "completed"],
   taken: ["completed-bank-transfer", "completed-momo", "completed-mpgs", "completed-offline", "completed-preauth", "successful"],

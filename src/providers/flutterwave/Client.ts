@@ -1,6 +1,6 @@
 import type { Redacted } from "effect"
 
-/** The sender, where a corridor requires it (M-Pesa in Kenya). */
+/** The sender, for corridors that require one (M-Pesa in Kenya). */
 export interface Sender {
   readonly name: string
   readonly country: string
@@ -9,14 +9,14 @@ export interface Sender {
 
 /** One merchant account at Flutterwave. */
 export interface FlutterwaveSettings {
-  /** With the version: `https://api.flutterwave.com/v3`. */
+  /** Including the version: `https://api.flutterwave.com/v3`. */
   readonly baseUrl: string
-  /** Chooses the account and its mode. */
+  /** Determines the account and its mode. */
   readonly secretKey: Redacted.Redacted
-  /** The secret that Flutterwave repeats in every callback. */
+  /** The secret that Flutterwave sends in every callback. */
   readonly webhookSecretHash: Redacted.Redacted
   readonly sender: Sender | null
-  /** Of the addresses that stand for payers who gave none. */
+  /** The domain of generated addresses, for payers without one. */
   readonly emailDomain: string
   /** For one call. */
   readonly timeoutMs: number

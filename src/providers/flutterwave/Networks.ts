@@ -1,16 +1,16 @@
 import type { Method } from "../../domain/Corridor.ts"
 import type { PayableCountry } from "../../services/ports/ProviderReads.ts"
 
-// Flutterwave's own words for the gateway's. A network that is missing in a table is not offered there.
+// The gateway's networks in Flutterwave's terms. A network that a table lacks is not offered there.
 
-/** Our network's code, and what a body names it by; null where the number alone decides. */
+/** By our network's code: its name in a body; null when the number alone decides. */
 type Networks = Readonly<Record<string, string | null>>
 
 interface ChargeRoute {
   /** The `type` of POST /charges. */
   readonly type: string
   readonly networks: Networks
-  /** Beside the common ones. */
+  /** A required member in addition to the common ones. */
   readonly needs?: "order_id" | "country"
 }
 
@@ -62,7 +62,7 @@ const payable = (country: string, name: string, phonePrefix: string, ...methods:
   methods
 })
 
-/** Flutterwave has no address that lists them. */
+/** Flutterwave has no endpoint that lists them. */
 export const payableCountries: ReadonlyArray<PayableCountry> = [
   payable("UG", "Uganda", "+256", "momo", "bank", "wallet"),
   payable("KE", "Kenya", "+254", "momo", "bank", "wallet"),
@@ -78,8 +78,8 @@ export const payableCountries: ReadonlyArray<PayableCountry> = [
 export const pays = (country: string, method: Method): boolean =>
   payableCountries.some((one) => one.country === country && one.methods.some((other) => other === method))
 
-/** Where a bank transfer must name a branch. */
+/** The countries in which a bank transfer must name a branch. */
 export const branchCountries: ReadonlyArray<string> = ["GH", "UG", "TZ", "RW"]
 
-/** The `type` of GET /transfers/fee. Flutterwave's word for a wallet is the name of the one that it once had for persons. */
+/** The `type` of GET /transfers/fee. Flutterwave's word for a wallet is the name of its former wallet for persons. */
 export const feeTypes = { momo: "mobilemoney", bank: "account", wallet: "barter" } as const

@@ -12,13 +12,13 @@ import { plainDecimal } from "../WireNumber.ts"
 import type { Sender } from "./Client.ts"
 import { branchCountries, chargeRoute, momoBank, pays, WALLET_BANK } from "./Networks.ts"
 
-// From the gateway's orders to Flutterwave's bodies.
+// Builds Flutterwave's bodies from the gateway's orders.
 
-/** The longest text that Flutterwave takes for a name, an address or a narration. */
+/** The longest name, address or narration that Flutterwave accepts. */
 const LONGEST_TEXT = 100
 export const textRule = plainRule(LONGEST_TEXT)
 
-/** POST /charges; undefined where there is no such route. */
+/** POST /charges; undefined when there is no such route. */
 export const chargeRequest = ({ amount, corridor, payer, redirectUrl, reference, source }: ChargeOrder, emailDomain: string) => {
   const route = chargeRoute(source.country, source.network)
   if (route === undefined) return undefined
@@ -39,7 +39,7 @@ export const chargeRequest = ({ amount, corridor, payer, redirectUrl, reference,
   return { path: `/charges?type=${route.type}`, body }
 }
 
-/** The destination of a transfer; undefined where Flutterwave has no word for it. It fails a transfer to a phone without a name. */
+/** The destination of a transfer; undefined when Flutterwave cannot reach it. A transfer to a phone without a name fails. */
 export const accountOf = (destination: Destination) => {
   switch (destination._tag) {
     case "momo": {
@@ -62,7 +62,7 @@ export const accountOf = (destination: Destination) => {
         ...(isByBranch ? { destination_branch_code: branchCode } : {})
       }
     }
-    // Another merchant is reached by his number at Flutterwave, and by nothing else.
+    // Another merchant can be reached only by its merchant number at Flutterwave.
     case "wallet":
       if (!pays(destination.country, "wallet") || destination.identifier !== "tag") return undefined
       return { account_bank: WALLET_BANK, account_number: Redacted.value(destination.value) }
@@ -90,7 +90,7 @@ export const transferBody = (
 export const isSenderWanted = ({ currency, method }: Pick<Corridor, "currency" | "method">): boolean =>
   currency === "KES" && method !== "wallet"
 
-/** The tenant's own; where there is none, the one that stands for all of the account. */
+/** The tenant's sender; otherwise the account's. */
 export const senderOf = (own: OwnSender | null, ofAccount: Sender | null): Sender | null =>
   own === null
     ? ofAccount
@@ -105,5 +105,8 @@ export const chargePath = ({ reference }: Pick<PayoutOrder, "reference">): strin
 export const transferPath = ({ reference }: Pick<PayoutOrder, "reference">): string =>
   `/transfers?${new URLSearchParams({ reference })}`
 
-/** As a JSON number, to the digit; a whole amount as an integer, which is all that v3's own reference promises to take. */
+/**
+ * A JSON number with every digit; a whole amount is written as an integer, the only form that v3's reference promises to
+ * accept.
+ */
 const money = (amount: MinorUnits, currency: Currency): RawJson => new RawJson(plainDecimal(amount, currency))

@@ -13,7 +13,7 @@ import { accountOf } from "./Order.ts"
 import { identity, refusalStatus } from "./Refusals.ts"
 import { FeeAnswer } from "./Wire.ts"
 
-/** Flutterwave locks nothing: how long a fee that was asked for is taken to hold. */
+/** Flutterwave locks no quote: for this long we rely on a fee that it reported. */
 export const QUOTE_LIFE_MS = 300_000
 
 export const quoting = (connection: Connection): PayoutOperations["quote"] =>
@@ -24,7 +24,7 @@ export const quoting = (connection: Connection): PayoutOperations["quote"] =>
     return yield* requestQuote<PayoutQuote>(connection, call, (response) => quoteOf(response, order))
   })
 
-/** Refused before anything is asked: across currencies nothing is locked, and what is not in the tables is not paid. */
+/** Refused without a call: exchange rates are not locked, and destinations outside the tables are not paid. */
 export const unquotable = ({
   corridor,
   destination,
@@ -34,7 +34,7 @@ export const unquotable = ({
   if (destinationCurrency !== corridor.currency) return quoteRefused("Flutterwave locks no exchange rate")
   if (!pays(destinationCountry, corridor.method)) return quoteRefused("Flutterwave does not pay there by this method")
   if (destination !== null && accountOf(destination) === undefined)
-    // Another provider may have a word for the network; a wallet is this one's alone.
+    // Another provider may reach the network; a wallet exists only at this one.
     return quoteRefused("Flutterwave cannot reach such a recipient", destination._tag === "wallet" ? "party" : "other")
   return undefined
 }
@@ -46,7 +46,7 @@ export const feePath = ({ amount, corridor }: QuoteOrder): string => {
   return `/transfers/fee?${new URLSearchParams({ amount: plainDecimal(amount, currency), currency, ...type })}`
 }
 
-/** Within one currency both amount types say the same: what arrives, with the fee on top. */
+/** Within one currency both amount types mean the same: the amount that arrives, with the fee added. */
 export const quoteOf = (response: ProviderResponse, { amount, corridor }: QuoteOrder): PayoutQuote | QuoteRefused | NoQuote => {
   const answer = decoded(FeeAnswer, response)
   if (Option.isNone(answer)) {
@@ -67,7 +67,7 @@ const feeOf = (
   currency: Currency
 ): MinorUnits | undefined => (fee_type === "value" ? Result.getOrUndefined(majorUnits.up(fee, currency)) : shareOf(fee, amount))
 
-/** So many percent of the amount, to any number of decimals, rounded up to a minor unit. */
+/** A percentage of the amount with any number of decimals, rounded up to a minor unit. */
 const shareOf = (percent: string, amount: MinorUnits): MinorUnits | undefined => {
   const [, whole = "", fraction = ""] = /^(\d{1,3})(?:\.(\d{1,12}))?$/.exec(percent) ?? []
   if (whole === "") return undefined

@@ -8,7 +8,7 @@ import { branchCountries, payableCountries, pays } from "./Networks.ts"
 import { refusalStatus } from "./Refusals.ts"
 import { Balance, BalancesAnswer, Bank, BanksAnswer, Branch, BranchesAnswer, ResolveAnswer } from "./Wire.ts"
 
-/** Flutterwave knows the holders of Nigerian accounts only. */
+/** Flutterwave can look up the holders of Nigerian accounts only. */
 export const RESOLVES_IN: ReadonlyArray<string> = ["NG"]
 
 /** Flutterwave's free reads. */
@@ -19,7 +19,7 @@ export const referenceData = ({ call, get, name, read }: Connection): Required<R
     return (yield* readableRows(name, "banks", Bank, data)).map((bank) => ({ code: bank.code, name: bank.name }))
   })
 
-  /** By the bank's identifier there, which its own list of banks has. */
+  /** By the bank's identifier from Flutterwave's own list of banks. */
   const branches: Required<ReferenceData>["branches"] = Effect.fn("flutterwave.branches")(function* (country, bankCode) {
     if (!pays(country, "bank") || !branchCountries.includes(country)) return []
     const listed = yield* get(BanksAnswer, "banks", `/banks/${country}`)
@@ -40,7 +40,7 @@ export const referenceData = ({ call, get, name, read }: Connection): Required<R
 
   const balances = Effect.fn("flutterwave.balances")(function* () {
     const { data } = yield* get(BalancesAnswer, "balances", "/balances")
-    // The ledger balance holds what is not settled yet beside what is on its way out: no part of it is this.
+    // The ledger balance includes both unsettled and outgoing money, so it does not give the pending part.
     const listed = yield* readableRows(name, "balances", Balance, data)
     const held = listed.map(({ available_balance: amount, currency }) => ({ amount, currency }))
     return yield* balancesAt(name, held, fromDecimalDown)

@@ -24,14 +24,14 @@ export const identity: Identity = {
 
 const errorOf = errorIn(ErrorAnswer)
 
-/** The HTTP status of a refusal in Flutterwave's own words; what a machine in between may have written is none. */
+/** The HTTP status of a refusal in Flutterwave's own form; undefined for a response that a proxy may have written. */
 export const refusalStatus = (response: ProviderResponse): number | undefined =>
   response._tag === "Answered" && errorOf(response) !== undefined ? response.status : undefined
 
-/** Our secret key, or the address that the calls come from. */
+/** Flutterwave refuses our secret key or our IP address. */
 const notAdmitted = accountRefused(NOT_ADMITTED)
 
-// By HTTP status, which is all there is: v3 has no codes. A status that is not here is no refusal that can be believed.
+// By HTTP status, because v3 has no codes. A status that is not listed proves no refusal.
 const refusals: ReadonlyMap<number, ProviderRefusal> = new Map([
   [400, refusedUnsaid],
   [401, notAdmitted],
@@ -42,8 +42,8 @@ const refusals: ReadonlyMap<number, ProviderRefusal> = new Map([
 export const refusal = (response: ProviderResponse): FactWithAlarm<Refused> | undefined =>
   refusedByStatus(refusals, response, errorOf(response) !== undefined)
 
-// The texts that refuse a charge before it is made: a missing member, or a number that is none. All else may hide a charge that went
-// through: the payers of "read ECONNRESET" were charged.
+// The texts that refuse a charge before it is made: a missing member, or an invalid number. Any other refusal may hide a charge
+// that went through: payers with the text "read ECONNRESET" were charged.
 const refusesRequest = (message: string): boolean =>
   refusing.has(message) || (message.endsWith(IS_REQUIRED) && required.has(message.slice(0, -IS_REQUIRED.length)))
 const refusing: ReadonlySet<string> = new Set(["Sorry, that account number is invalid, please check and try again"])
@@ -51,7 +51,7 @@ const IS_REQUIRED = " is required"
 /** The members of a charge. */
 const required: ReadonlySet<string> = new Set(Object.keys(ChargeRequest.fields))
 
-/** Where a refusal of a charge proves nothing: only asking tells, now and again later. */
+/** For a refusal of a charge that proves nothing: only a lookup can decide, now and again later. */
 export const unprovenRefusal = (response: ProviderResponse): FactWithAlarm<Unknown> | undefined =>
   refusesRequest(errorOf(response)?.message ?? "")
     ? undefined
@@ -61,13 +61,14 @@ export const unprovenRefusal = (response: ProviderResponse): FactWithAlarm<Unkno
         note: "refused in words that do not prove that nothing was charged"
       })
 
-/** Where a text says that our reference is used. */
+/** For a text that says that our reference is already used. */
 export const usedReference = (response: ProviderResponse): FactWithAlarm<Unknown> | undefined =>
   /\b(duplicate|already exists?)\b/i.test(errorOf(response)?.message ?? "") ? usedAt(identity.title) : undefined
 
 const ownWallet = poolShort("Flutterwave failed a transfer for our own wallet's sake: is it empty, or restricted?")
 const dailyLimit = poolShort("Flutterwave failed a transfer: our account has paid as much as it may in a day")
-// Failed is failed, whatever the text. Why, v3 says by its text alone: these are matched whole, and what is not here is `undelivered`.
+// A failed transfer is final, whatever its text. v3 gives the reason only as text: these are compared as a whole, and any other
+// is `undelivered`.
 const completeMessages: ReadonlyMap<string, ProviderRefusal> = new Map([
   ["Insufficient funds in customer wallet", ownWallet],
   ["DISBURSE FAILED: Insufficient funds in customer wallet", ownWallet],

@@ -17,7 +17,7 @@ const sender: Rule<Sender> = {
 export const flutterwaveProvider = knownProvider<FlutterwaveSettings>({
   name: "flutterwave",
   credentials: ["SECRET_KEY", "WEBHOOK_SECRET_HASH"],
-  // The only number that was ever published, of an older interface.
+  // The only published limit, of an older API.
   pace: { count: 300, windowMs: 60_000, burst: 10 },
   account: ({ baseUrl, own, shared, timeoutMs }) => {
     const needed = whole({ secretKey: own("SECRET_KEY", secret), webhookSecretHash: own("WEBHOOK_SECRET_HASH", secret) })
@@ -25,7 +25,7 @@ export const flutterwaveProvider = knownProvider<FlutterwaveSettings>({
     const payerDomain = shared("EMAIL_DOMAIN", emailDomain) ?? RESERVED_DOMAIN
     return needed && { baseUrl, timeoutMs, ...needed, sender: sentBy, emailDomain: payerDomain }
   },
-  // Neither a key nor any free answer names the account. The key chooses the mode, whatever its settings are called.
+  // Neither a key nor any free call names the account. The key determines the mode, whatever its settings are called.
   identity: ({ secretKey }) => ({ within: keyMode(secretKey), own: secretKey }),
   open: flutterwave
 })

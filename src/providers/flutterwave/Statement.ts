@@ -16,7 +16,7 @@ interface Page {
   readonly meta?: { readonly page_info: { readonly total_pages: string } }
 }
 
-/** Without the number of pages the first empty one is the end. */
+/** Without a page count the first empty page is the end. */
 const isLast = ({ data, meta }: Page, page: number): boolean =>
   meta === undefined ? data.length === 0 : page >= Number(meta.page_info.total_pages)
 

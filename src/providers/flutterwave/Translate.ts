@@ -25,21 +25,21 @@ type Payout = typeof Transfer.Type
 const { readAsUnknown } = identity
 
 const meaningOf = vocabulary({
-  // Of the second the code or the prompt is outstanding.
+  // `success-pending-validation`: the code or the prompt is outstanding.
   pending: ["pending", "success-pending-validation"],
   successful: ["successful"],
   failed: ["failed"]
 })
-// Of a payer who left, or of a call that went wrong: hints, which say nothing of a payment that comes later.
+// The payer left, or a call failed. These statuses do not exclude a later payment.
 const unfinished: ReadonlySet<string> = new Set(["cancelled", "abandoned", "error"])
 
 export const chargeMeaning = (status: string): Reported | undefined => (unfinished.has(status) ? "pending" : meaningOf(status))
-/** In a list of a day that is over, an unfinished charge moved nothing. */
+/** In a list of a past day, an unfinished charge moved nothing. */
 export const chargeLineMeaning = (status: string): Reported | undefined => (unfinished.has(status) ? "failed" : meaningOf(status))
 
 export const transferMeaning = vocabulary({ pending: ["NEW", "PENDING"], successful: ["SUCCESSFUL"], failed: ["FAILED"] })
 
-/** The answer to POST /charges. */
+/** The response to POST /charges. */
 export const chargeOutcome = (response: ProviderResponse, order: ChargeOrder): MoneyCallAnswer<ChargeOutcome> =>
   moneyCallAnswer<typeof ChargeAnswer.Type, ChargeOutcome>(response, {
     refused: onceNotFound(refusal(response), unprovenRefusal(response)),
@@ -48,8 +48,8 @@ export const chargeOutcome = (response: ProviderResponse, order: ChargeOrder): M
     read: ({ data, meta }) => {
       const page = meta?.authorization?.redirect ?? meta?.authorization?.redirect_url ?? null
       if (page !== null && isPage(page)) {
-        // There is no identifier yet, and a query finds nothing until the page was visited. Our own reference stands for the handle, so
-        // that a charge that waits for its payer does not count as one that never left.
+        // There is no identifier yet, and a query finds nothing until the payer opens the page. Our own reference serves as the
+        // handle, so that a charge that waits for its payer does not count as one that never left.
         const providerReference = data?.id ?? order.reference
         return withoutAlarm({
           _tag: "NeedsRedirect",
@@ -64,7 +64,7 @@ export const chargeOutcome = (response: ProviderResponse, order: ChargeOrder): M
     }
   })
 
-/** The answer to POST /transfers. */
+/** The response to POST /transfers. */
 export const payoutOutcome = (
   response: ProviderResponse,
   { currency, reference }: ExpectedTransaction
@@ -76,7 +76,7 @@ export const payoutOutcome = (
     read: ({ data }) => opened(shownTransfer(data, reference, data.reference ?? reference), data, currency)
   })
 
-/** A new transfer. One that is successful at once is polled: its fee and amount are then final. */
+/** A new transfer. One that succeeds at once is polled, because only then its fee and amount are final. */
 const opened = (
   shown: Shown,
   { amount, currency }: Pick<Charge, "amount" | "currency">,
@@ -111,14 +111,14 @@ export const transferFound = (
   if (Option.isNone(answer)) return readAsUnknown(response)
   const [first, ...more] = answer.value.data
   if (first === undefined) return withoutAlarm({ _tag: "NotFound", note: "no transfer by our reference" })
-  // A list that was not filtered proves nothing about what is not in it, and two transfers moved the money twice or may have.
+  // An unfiltered list proves nothing about what it lacks. Two transfers mean that the money has moved twice, or may have.
   if ([first, ...more].some((one) => one.reference !== reference)) return unreadable("other transfers are listed", first.status)
   if (more.some((one) => one.id !== first.id)) return unreadable("there is more than one transfer by one reference", first.status)
   const isOfAnother = isOtherParty(party, first.account_number)
   return inStoredCurrency(answerBy({ ...shownTransfer(first, reference, first.reference), isOfAnother }), currency)
 }
 
-/** Settlement decides about another currency; here it is loud. */
+/** Settlement decides about another currency; this raises the alarm. */
 const inStoredCurrency = ({ alarm, fact }: FactWithAlarm<StatusOutcome>, stored: Currency): FactWithAlarm<StatusOutcome> => ({
   fact,
   alarm: fact._tag === "Succeeded" && fact.currency !== stored ? "Flutterwave names another currency than was asked for" : alarm
@@ -141,7 +141,7 @@ const shownTransfer = (transfer: Payout, own: string, named: Named): Shown => {
     ...shownBy(transfer, own === named),
     kind: "payout",
     standing: transferMeaning(transfer.status),
-    // Flutterwave names the fee of every transfer that is done.
+    // Flutterwave names the fee of every completed transfer.
     sum: sum?.fee === null ? undefined : sum,
     refusal: failureOf(transfer)
   }
@@ -155,12 +155,13 @@ const shownBy = ({ id, status }: Pick<Charge, "id" | "status">, isOurs: boolean)
 })
 
 /**
- * The net of a charge is its amount less Flutterwave's fee and the tax on it. A part that is finer than the currency belongs to the fee.
+ * A charge's net amount is its amount less Flutterwave's fee and the tax on it. A part finer than the currency belongs to the
+ * fee.
  */
 export const chargeSum = ({ amount, amount_settled, app_fee: fee, currency }: Charge): ReturnType<typeof sumOf> => {
   const sum = sumOf({ amount, currency })
   const settled = amount_settled ?? null
-  // No fee takes everything: a charge of which nothing is left is not settled yet.
+  // No fee takes the whole amount: a charge with nothing left is not settled yet.
   if (sum === undefined || settled === null || /^0*(\.0*)?$/.test(settled)) return sumOf({ amount, currency, fee })
   const left = majorUnits.down(settled, sum.currency)
   if (Result.isFailure(left) || left.success > sum.amount) return undefined

@@ -1,13 +1,14 @@
 import { Schema } from "effect"
 import { Amount, nullable, Text } from "../WireNumber.ts"
 
-// Flutterwave's v3 HTTP bodies, as far as the gateway uses them: shared by the adapter and the simulator. Amounts are major units, JSON
-// numbers in both directions; both sides read them as text (WireNumber). Members that are not named here are ignored.
+// The parts of Flutterwave's v3 HTTP bodies that the gateway uses, shared by the adapter and the simulator. Amounts are major
+// units, as JSON numbers in both directions; both sides read them as text (WireNumber). Members that are not named here are
+// ignored.
 
-/** The envelope of every success. `status: "error"` under a 2xx does not fit it. */
+/** The envelope of every success. `status: "error"` with a 2xx does not match it. */
 const envelope = <S extends Schema.Constraint>(data: S) => Schema.Struct({ status: Schema.Literal("success"), data })
 
-/** Every refusal. There are no codes, and the text says nothing that code may rely on. */
+/** Every refusal. There are no codes, and the text is not reliable. */
 export const ErrorAnswer = Schema.Struct({ status: Schema.Literal("error"), message: nullable(Schema.String) })
 
 const PageInfo = Schema.Struct({ page_info: Schema.Struct({ current_page: Amount, total_pages: Amount }) })
@@ -32,7 +33,7 @@ export const ChargeRequest = Schema.Struct({
   redirect_url: Schema.optionalKey(Schema.String)
 })
 
-/** One charge. `amount_settled` is what is left for the merchant after every fee; `app_fee` is Flutterwave's own, without tax. */
+/** One charge. `amount_settled` is the merchant's part after every fee; `app_fee` is Flutterwave's own fee, without tax. */
 export const Transaction = Schema.Struct({
   id: Text,
   tx_ref: nullable(Schema.String),
@@ -44,7 +45,7 @@ export const Transaction = Schema.Struct({
   created_at: Schema.optionalKey(Schema.String)
 })
 
-// Ghana, Uganda, Rwanda and Zambia answer with a page to visit and no `data`: the charge has no identifier yet.
+// Ghana, Uganda, Rwanda and Zambia return a payment page and no `data`: the charge has no identifier yet.
 export const ChargeAnswer = Schema.Struct({
   status: Schema.Literal("success"),
   data: nullable(Transaction),
@@ -66,7 +67,7 @@ export const VerifyAnswer = envelope(Transaction)
 
 // GET /transactions?from=YYYY-MM-DD&to=…&page=1 is a list of them.
 
-// POST /transfers. A mobile-money transfer without beneficiary_name is taken, and fails later.
+// POST /transfers. A mobile-money transfer without beneficiary_name is accepted, and fails later.
 export const TransferRequest = Schema.Struct({
   account_bank: Schema.NonEmptyString,
   account_number: Text,
@@ -93,7 +94,7 @@ export const Transfer = Schema.Struct({
 })
 export const TransferAnswer = envelope(Transfer)
 
-// GET /transfers?reference=…|from=…&to=…&page=1. A reference that was never seen: an empty list.
+// GET /transfers?reference=…|from=…&to=…&page=1. An unknown reference: an empty list.
 export const TransfersAnswer = paged(Transfer)
 
 // GET /chargebacks?from=YYYY-MM-DD&to=…&page=1. Only some rows name a currency.
@@ -139,7 +140,7 @@ export const ResolveAnswer = envelope(Schema.Struct({ account_name: Name }))
 export const Balance = Schema.Struct({ currency: Schema.String, available_balance: Amount })
 export const BalancesAnswer = envelope(Schema.Array(Schema.Unknown))
 
-/** The callback, of charges (`tx_ref`) and transfers (`reference`) alike: it only says which of them to ask for. */
+/** The callback, for charges (`tx_ref`) and transfers (`reference`) alike. It only names the transaction to poll. */
 export const CallbackBody = Schema.Struct({
   event: nullable(Schema.String),
   data: Schema.optionalKey(

@@ -15,7 +15,10 @@ import { identity } from "./Refusals.ts"
 import { found, posted } from "./Translate.ts"
 import { moneyPath, type Product, referenceIdOf, statusPath } from "./Wire.ts"
 
-/** An X-Reference-Id is taken once, and the transaction is polled by it; right after the 202 it may not be found yet, and MTN gives no age. */
+/**
+ * An X-Reference-Id is accepted once, and is the key for polling. Right after the 202 the transaction may not be found yet; MTN
+ * does not say for how long.
+ */
 const guarantees: ProviderGuarantees = {
   clientReference: "unique_reject",
   lookup: "by_client_ref",
@@ -24,7 +27,10 @@ const guarantees: ProviderGuarantees = {
   notFoundGraceMs: 300_000
 }
 
-/** Our accounts at MTN. A call takes at most `timeoutMs`, its token included; the lookup after a repeated reference as long again. */
+/**
+ * Our accounts at MTN. A call takes at most `timeoutMs`, including its token; the lookup after a repeated reference takes as
+ * long again.
+ */
 export const mtn = adapterOf(identity, guarantees, function* (settings: MtnSettings, transport) {
   const { callbackUrl, countries: accounts, fees, holderCheck, timeoutMs } = settings
   const open = openAccount(timeoutMs)
@@ -42,7 +48,7 @@ export const mtn = adapterOf(identity, guarantees, function* (settings: MtnSetti
     looking(({ account }) => (order, until) => {
       const { party, reference } = order
       const path = statusPath(product, referenceIdOf(reference))
-      // Of a payout the held fee stands: it is the contract's too.
+      // A payout keeps the reserved fee, which also comes from the contract.
       const fee = product === "collection" ? chargeFee(fees, order) : () => null
       const expected = { reference, ...(party === undefined ? {} : { party }), fee }
       const response = account.clients[product]({ operation: "status", method: "GET", path }, until)

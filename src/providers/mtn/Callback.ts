@@ -4,10 +4,10 @@ import { standingOf } from "./Translate.ts"
 import { StatusAnswer } from "./Wire.ts"
 
 /**
- * MTN signs nothing: a client that knows the secret address can send anything, so that a callback is only ever a reason to poll. A body of
- * another shape is no callback.
+ * MTN signs nothing: a client that knows the secret URL can send anything, so a callback only triggers a poll. A body of
+ * another shape is not accepted as a callback.
  */
 export const mtnCallbacks: Callbacks = { verify: ({ body }) => hintOf(body) }
 
-// Its X-Reference-Id is not in it, and a financial transaction's number is nothing that can be polled by.
+// The callback does not contain its X-Reference-Id, and the number of a financial transaction cannot be polled.
 const hintOf = shapedHints(StatusAnswer, (wire) => ({ reference: wire.externalId, id: null, says: standingOf(wire) }))

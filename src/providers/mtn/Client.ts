@@ -6,7 +6,7 @@ import type { Transport } from "../Transport.ts"
 import type { Market } from "./Networks.ts"
 import { type Product, tokenPath } from "./Wire.ts"
 
-/** Our account in one country: MTN contracts, hosts and credentials end at the border. */
+/** Our account in one country: MTN's contracts, hosts and credentials are per country. */
 export interface CountryAccount extends Market {
   /** Without a path: `https://proxy.momoapi.mtn.com`. */
   readonly baseUrl: string
@@ -15,27 +15,30 @@ export interface CountryAccount extends Market {
   readonly subscriptionKeys: Readonly<Record<Product, Redacted.Redacted>>
 }
 
-/** The check of a recipient before a payout: whether the account is active and the holder's name, only the first, or none. */
+/**
+ * How a recipient is checked before a payout: whether the account is active and who holds it, only whether it is active, or not
+ * at all.
+ */
 export type HolderCheck = "name" | "active" | "off"
 
 export interface MtnSettings {
-  /** At least one, each of another country and currency. */
+  /** At least one, each in another country and currency. */
   readonly countries: ReadonlyArray<CountryAccount>
   readonly fees: ContractFees
   readonly holderCheck: HolderCheck
-  /** Where MTN shall call back, with the secret path; null leaves it to asking. */
+  /** The URL for MTN's callbacks, with the secret path; null: no callbacks, only polls. */
   readonly callbackUrl: Redacted.Redacted | null
-  /** For one call, its token included. */
+  /** For one call, including its token. */
   readonly timeoutMs: number
 }
 
-/** One country's account, and a client for each of its products. */
+/** One country's account, with a client for each of its products. */
 export interface OpenedAccount extends CountryAccount {
   readonly clients: Readonly<Record<Product, Client>>
   readonly client: Client
 }
 
-/** Before a token's end, so that none runs out on the way. */
+/** A token is renewed this long before it expires, so that it does not expire in transit. */
 const TOKEN_MARGIN_MS = 60_000
 
 export const openAccount =

@@ -2,10 +2,10 @@ import { Schema } from "effect"
 import type { Currency } from "../../domain/Currency.ts"
 import { pricedNetwork } from "../FeeSchedule.ts"
 
-/** As corridor rows spell it. */
+/** As in corridor rows. */
 export const NETWORK = "MTN"
 
-/** Where MTN's network is among the gateway's corridors. No two of them have the same currency, by which an account is known. */
+/** The countries of MTN's network among the gateway's corridors. Each has its own currency, which identifies the account. */
 export const MarketCountry = Schema.Literals(["UG", "GH", "RW", "ZM", "CM", "CI"])
 export type MarketCountry = typeof MarketCountry.Type
 
@@ -18,7 +18,7 @@ export interface Market {
 
 interface Country {
   readonly name: string
-  /** With its plus sign. */
+  /** With the plus sign. */
   readonly phonePrefix: string
   readonly environment: string
   readonly currency: Currency
@@ -40,10 +40,10 @@ export const marketOf = (country: MarketCountry): Market => {
   return { country, environment, currency }
 }
 
-/** MTN's test system, whatever country it stands for, has one environment and one currency. */
+/** MTN's test system has one environment and one currency, whatever the country. */
 export const sandboxOf = (country: MarketCountry): Market => ({ country, environment: "sandbox", currency: "EUR" })
 
-/** MTN's answers name no fee. */
+/** MTN's responses name no fee. */
 export const pricedPlaces = pricedNetwork(
   NETWORK,
   marketCountries.flatMap((country) => [marketOf(country), sandboxOf(country)])

@@ -3,7 +3,8 @@ import type { MomoParty } from "../../domain/Party.ts"
 import type { ChargeOrder, PayoutOrder } from "../../services/ports/Provider.ts"
 import { digitsOf, noteText, type TextRule } from "../ProviderText.ts"
 
-// From the gateway's orders to MTN's bodies. The one side reads the narration, the other, which is us, the reference.
+// Builds MTN's bodies from the gateway's orders. The other party sees the narration; our side of the movement shows the
+// reference.
 
 /** POST /collection/v1_0/requesttopay */
 export const paymentBody = ({ amount, corridor, narration, reference, source }: ChargeOrder): object => ({
@@ -25,11 +26,11 @@ export const transferBody = ({ corridor, narration, quote, reference }: PayoutOr
   payeeNote: noteText(messageRule, narration, reference)
 })
 
-/** The number without its plus sign. */
+/** The number without the plus sign. */
 const partyOf = ({ msisdn }: MomoParty): object => ({
   partyIdType: "MSISDN",
   partyId: digitsOf(msisdn)
 })
 
-/** Apostrophes and other special characters are a 400, and `&` meets a firewall; which are taken is not published beyond these. */
+/** Apostrophes and other special characters cause a 400, and `&` is blocked by a firewall. MTN publishes no complete list. */
 export const messageRule: TextRule = { atMost: 160, everyScript: false, punctuation: ".-" }

@@ -12,12 +12,12 @@ import type { HolderCheck, OpenedAccount } from "./Client.ts"
 import { decodedOk, identity, unsaidBy } from "./Refusals.ts"
 import { ActiveAnswer, BalanceAnswer, balancePath, HolderAnswer, holderPath, type Product } from "./Wire.ts"
 
-// MTN's free reads. It knows no banks.
+// MTN's free reads. It lists no banks.
 
-/** The account from which payouts are paid comes first; collections go to another account, and stay there until they are moved. */
+/** The account that pays payouts comes first. Collections go to the other account, and stay there until they are moved. */
 const order: ReadonlyArray<Product> = ["disbursement", "collection"]
 
-/** Two wallets in each country. */
+/** Each country has two wallets. */
 export const balancesOf = ({ account, connection }: Branch<OpenedAccount>) =>
   Effect.flatMap(connection.deadline, (until) =>
     Effect.forEach(order, (product) => balanceOf(account, product, until), { concurrency: "unbounded" })
@@ -35,20 +35,20 @@ const balanceOf = Effect.fnUntraced(function* ({ clients, currency }: OpenedAcco
   return yield* new ProviderError({})
 })
 
-/** A market that has no such call says so to everybody. It is asked again after this long, for it may have been enabled. */
+/** A market without this call refuses it for every number. After this long it is tried again, because it may have been enabled. */
 const MARKET_UNSAID_MS = 3_600_000
 const forAnHour = deadlineAfter(MARKET_UNSAID_MS)
-/** So many different numbers in a row for which a question was forbidden, and none was answered: it is forbidden in the market. */
+/** When the call was forbidden for this many different numbers in a row, and answered for none, it is forbidden in the market. */
 const FORBIDDEN_NUMBERS = 3
 
 /**
- * The holder of a recipient's number. Only `result: false` says that it is not active: what is refused, a number that is not found among
- * it, says nothing. The name is asked for where somebody can be paid.
+ * The holder of a recipient's number. Only `result: false` means `inactive`: a refused call proves nothing, even for a number
+ * that is not found. The name is read only for an active account.
  */
 export const holderBy = (check: Exclude<HolderCheck, "off">) => {
-  /** Until when a question is not asked again, for each market that refused it. */
+  /** By market and call: until when the call is not made again. */
   const unsaid = new Map<string, number>()
-  /** The numbers for which a question was forbidden since one was answered. */
+  /** By market and call: the numbers for which it was forbidden since the last answer. */
   const forbidden = new Map<string, ReadonlySet<string>>()
 
   const isOfMarket = (question: string, number: string, refused: ReturnType<typeof unsaidBy>): boolean => {

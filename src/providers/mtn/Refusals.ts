@@ -15,13 +15,13 @@ import {
 import type { ProviderResponse } from "../Transport.ts"
 import { ErrorAnswer, type Product } from "./Wire.ts"
 
-/** The body of a 200, where it has the shape that it must have. */
+/** The body of a 200, when it has the expected shape. */
 export const decodedOk = <A>(schema: Schema.ConstraintDecoder<A>, response: ProviderResponse) =>
   decoded(schema, response, (status) => status === 200)
 
 const CODE = /^[A-Z][A-Z_]{1,60}$/
 
-/** An error that MTN itself answered, not something on the way to it. */
+/** An error from MTN itself, not from a proxy. */
 const errorOf = errorIn(ErrorAnswer)
 
 export const codeOf = (response: ProviderResponse): string | null => {
@@ -39,15 +39,15 @@ export const identity: Identity = {
   readAsUnknown: answers.readAsUnknown
 }
 
-/** Our account, its keys, its address, or what it may do. */
+/** MTN refuses our account, its keys, its IP address or its permissions. */
 const notAdmitted = (note: string): ProviderRefusal =>
   refusalOf("config", "provider_rejected", "The provider does not accept the gateway's request.", `MTN refuses a call: ${note}`)
 
-/** The call's headers or its body: our mistake, or a number that is none. */
+/** The headers or the body are invalid: our mistake, or an invalid number. */
 const malformed = (note: string): ProviderRefusal =>
   refusalOf("other", "provider_rejected", "The provider refused it.", `MTN refuses a call: ${note}`)
 
-/** The refusal in an answer to a money call, where it proves that nothing was executed; undefined for every other answer. */
+/** The refusal in a response to a money call, when it proves that nothing was executed; undefined for any other response. */
 export const refusal = (response: ProviderResponse): FactWithAlarm<Refused> | undefined => {
   if (response._tag !== "Answered" || errorOf(response) === undefined) return undefined
   const { status } = response
@@ -68,8 +68,8 @@ const refusingCodes: ReadonlySet<string> = new Set([
 ])
 
 /**
- * How MTN refuses to answer a free question: to everybody in this market, for this number, or for either of the two. Undefined for every
- * other answer: a 401 is of our credentials, and what failed there proves nothing.
+ * Whether MTN refuses a free call for the whole market, for this number, or for one of the two. Undefined for any other
+ * response: a 401 concerns our credentials, and a failure proves nothing.
  */
 export const unsaidBy = (response: ProviderResponse): "market" | "number" | "either" | undefined => {
   if (response._tag !== "Answered" || response.status === 401) return undefined
@@ -77,9 +77,9 @@ export const unsaidBy = (response: ProviderResponse): "market" | "number" | "eit
   const code = codeOf(response)
   if (refusingCodes.has(code ?? "")) return "market"
   if (!unsayingStatuses.has(status)) return undefined
-  // A 404 without MTN's code is the API gateway's: it has no such route. With one, nobody is found by the number.
+  // A 404 without MTN's code comes from the API gateway, which lacks the route. With a code, the number was not found.
   if (errorOf(response) === undefined) return "number"
-  // Without a code that speaks of our product a 403 does not say what is forbidden.
+  // Without a code about our product, a 403 does not say what is forbidden.
   if (status === 403) return "either"
   return status === 405 || (status === 404 && code === null) ? "market" : "number"
 }
@@ -93,22 +93,22 @@ const declined = refusalOf("party", "declined_by_payer", "The payer declined.")
 const late = refusalOf("party", "timed_out", "The payer did not answer in time.")
 const unavailable = refusalOf("other", "destination_unavailable", "The recipient's network did not take it.")
 
-// Said of both products alike.
+// Common to both products.
 const shared = {
   NOT_ALLOWED: account("NOT_ALLOWED"),
   NOT_ALLOWED_TARGET_ENVIRONMENT: account("NOT_ALLOWED_TARGET_ENVIRONMENT"),
   INVALID_CALLBACK_URL_HOST: account("INVALID_CALLBACK_URL_HOST"),
   INVALID_CURRENCY: account("INVALID_CURRENCY"),
   VALIDATION_ERROR: refusedUnsaid,
-  // Of a movement that is there: what MTN did not find, or had already, it does not say.
+  // In the state of an existing movement, these do not say what was not found or existed already.
   RESOURCE_NOT_FOUND: unsaid,
   RESOURCE_ALREADY_EXIST: unsaid,
   TRANSACTION_NOT_FOUND: unsaid,
-  // Usually an empty wallet, but nothing says so.
+  // Usually an empty wallet, but the response does not say so.
   INTERNAL_PROCESSING_ERROR: unsaid
 }
 
-// Why a movement failed. The payer of a collection is the person, the payer of a transfer is our own account.
+// Why a movement failed. The payer of a collection is the customer; the payer of a transfer is our own account.
 const reasons: Readonly<Record<Product, Readonly<Record<string, ProviderRefusal>>>> = {
   collection: {
     ...shared,
@@ -128,7 +128,7 @@ const reasons: Readonly<Record<Product, Readonly<Record<string, ProviderRefusal>
     REJECTED: declined,
     TRANSACTION_CANCELED: refusalOf("other", "provider_rejected", "The transaction was cancelled."),
     EXPIRED: late,
-    // The window for the payer's approval, five minutes.
+    // The payer has five minutes to approve.
     COULD_NOT_PERFORM_TRANSACTION: late,
     PAYEE_NOT_FOUND: account("our own account is not found"),
     PAYEE_NOT_ALLOWED_TO_RECEIVE: account("our own account may not receive"),
@@ -143,7 +143,7 @@ const reasons: Readonly<Record<Product, Readonly<Record<string, ProviderRefusal>
     LOW_BALANCE_OR_PAYEE_LIMIT_REACHED_OR_NOT_ALLOWED: undelivered,
     SENDER_ACCOUNT_NOT_ACTIVE: account("our own account is not active"),
     NOT_ENOUGH_FUNDS: poolShort("MTN fails a transfer: the disbursement account is empty"),
-    // The payer of a transfer is our own account: no fault of the tenant's or of the recipient's.
+    // The payer of a transfer is our own account, so neither the tenant nor the recipient is at fault.
     PAYER_LIMIT_REACHED: poolShort("MTN fails a transfer: a limit of our own account is reached"),
     PAYER_NOT_FOUND: account("our own account is not found"),
     PAYER_REJECTION: undelivered,
@@ -157,12 +157,12 @@ const reasons: Readonly<Record<Product, Readonly<Record<string, ProviderRefusal>
   }
 }
 
-/** A reason in any case and with blanks, as some markets write it. */
+/** Normalizes a reason, because some markets write it in another case or with blanks. */
 export const wordOf = (reason: string): string =>
   reason
     .trim()
     .toUpperCase()
     .replace(/[\s-]+/g, "_")
 
-/** A reason that is not in the table changes nothing about the failure, and raises no alarm. */
+/** A reason that is not in the table does not change the failure, and raises no alarm. */
 export const failureBy = (product: Product, reason: string): ProviderRefusal => rowOf(reasons[product], wordOf(reason)) ?? unsaid

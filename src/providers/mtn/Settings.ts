@@ -8,14 +8,15 @@ import type { CountryAccount, MtnSettings } from "./Client.ts"
 import { type MarketCountry, marketCountries, marketOf, pricedPlaces, sandboxOf } from "./Networks.ts"
 
 /**
- * `MTN_BASE_URL`, the contract's fees, and for each mode `USER_ID`, `API_KEY`, `COLLECTION_KEY`, `DISBURSEMENT_KEY`, each
- * a comma list with one for each country (`UG:…,GH:…`). Optional for a mode: `HOSTS`, `TARGET_ENVIRONMENT`, `CALLBACK_URL`, `HOLDER_CHECK`.
+ * `MTN_BASE_URL`, the contract's fees, and for each mode `USER_ID`, `API_KEY`, `COLLECTION_KEY` and `DISBURSEMENT_KEY`, each a
+ * comma list with one value per country (`UG:…,GH:…`). Optional for a mode: `HOSTS`, `TARGET_ENVIRONMENT`, `CALLBACK_URL`,
+ * `HOLDER_CHECK`.
  */
 export const mtnProvider = knownProvider<MtnSettings>({
   name: "mtn",
   credentials: ["USER_ID", "API_KEY", "COLLECTION_KEY", "DISBURSEMENT_KEY"],
   contract: { places: pricedPlaces, fees: ({ fees }) => fees },
-  // No number is published; integrators report 10 a second, and with its burst this is never more.
+  // MTN publishes no limit; integrators report 10 a second, which this never exceeds, even with its burst.
   pace: { count: 5, windowMs: 1_000, burst: 5 },
   account: (reader) => {
     const { own, timeoutMs } = reader
@@ -27,7 +28,7 @@ export const mtnProvider = knownProvider<MtnSettings>({
     if (countries === null) return null
     return { countries, fees, holderCheck, callbackUrl, timeoutMs }
   },
-  // A new key belongs to the same API user; users and accounts end at the border.
+  // A new key belongs to the same API user. Each country has its own users and accounts.
   identity: ({ countries }, currency) => {
     const account = countries.find((one) => one.currency === currency)
     return account === undefined ? null : { within: account.environment, own: Redacted.make(account.userId) }
@@ -58,7 +59,7 @@ const countriesBy = ({ baseUrl, own }: AccountReader, isSandbox: boolean): Reado
 
 type ByCountry<A> = ReadonlyMap<MarketCountry, A>
 
-/** An account is known by its currency, and the sandbox has one. */
+/** An account is identified by its currency, and the sandbox has only one. */
 const alone = <A>(rule: Rule<ByCountry<A>>): Rule<ByCountry<A>> => ({
   ...rule,
   meaning: `${rule.meaning}, and of one country only in the sandbox`,
@@ -71,7 +72,7 @@ const alone = <A>(rule: Rule<ByCountry<A>>): Rule<ByCountry<A>> => ({
 const sandbox = words("sandbox, or absent: each country has its own", "sandbox")
 const holderChecks = words("name, active or off: what is asked about a recipient before a payout", "name", "active", "off")
 
-/** It holds the secret path. The sandbox calls back by http where its newer pages say https: what is set is sent. */
+/** It contains the secret path. The sandbox calls back by http although its newer pages say https, so both are accepted. */
 const secretUrl = ({ meaning, of }: Rule<string>): Rule<Redacted.Redacted> => ({
   meaning,
   of: (value) => (of(value) === undefined ? undefined : Redacted.make(value)),

@@ -12,19 +12,19 @@ import { type Product, referenceIdOf, StatusAnswer } from "./Wire.ts"
 
 type Wire = typeof StatusAnswer.Type
 
-/** `fee` is what the contract says that a movement of so much costs; the wire never names one. */
+/** `fee` is the contract fee for a given amount; MTN's API never reports a fee. */
 export interface ExpectedMovement extends Pick<StatusQuery, "reference" | "party"> {
   readonly fee: (amount: MinorUnits) => MinorUnits | null
 }
 
-// Some of the words are reasons elsewhere.
+// Some of these words are reasons in other places.
 const standingBy = vocabulary({
   pending: ["PENDING", "ONGOING", "DELAYED"],
   successful: ["SUCCESSFUL"],
   failed: ["FAILED", "REJECTED", "EXPIRED"]
 })
 
-/** The answer to the POST of a movement. After a 409 its status decides: MTN had its X-Reference-Id already. */
+/** The response to the POST of a movement. After a 409 the status decides: MTN already had its X-Reference-Id. */
 export const posted = (response: ProviderResponse, reference: Reference): MoneyCallAnswer<PayoutOutcome> => {
   if (response._tag === "NotSent") return notSent(response.note)
   if (response._tag === "Answered" && response.status === 202 && response.body.trim() === "")
@@ -34,9 +34,9 @@ export const posted = (response: ProviderResponse, reference: Reference): MoneyC
   return onceNotFound(refusal(response)) ?? identity.readAsUnknown(response)
 }
 
-/** The answer to the GET of a movement. */
+/** The response to the GET of a movement. */
 export const found = (product: Product, response: ProviderResponse, expected: ExpectedMovement): FactWithAlarm<StatusOutcome> => {
-  // Another 404 is a wrong address and says nothing about a movement.
+  // Any other 404 means a wrong URL and proves nothing about a movement.
   if (response._tag === "Answered" && response.status === 404 && codeOf(response) === NOTHING)
     return withoutAlarm({ _tag: "NotFound", note: noteOf(response) })
   const answer = decodedOk(StatusAnswer, response)
@@ -44,7 +44,7 @@ export const found = (product: Product, response: ProviderResponse, expected: Ex
 }
 const NOTHING = "RESOURCE_NOT_FOUND"
 
-/** A failure of which any member says that it goes on is none yet. */
+/** A failure is not final while any member says that the movement is still in progress. */
 export const standingOf = (wire: Wire): Reported | undefined => {
   const word = standingBy(wire.status)
   return word === "failed" && reasonsOf(wire).some((reason) => goesOn.has(wordOf(reason))) ? "pending" : word
@@ -62,7 +62,7 @@ const answerOf = (product: Product, wire: Wire, { fee, party, reference }: Expec
     isOfAnother: isOtherParty(party, (wire.payee ?? wire.payer)?.partyId),
     status,
     standing,
-    // Usually an empty wallet, and sometimes a movement that succeeds a little later.
+    // Usually an empty wallet; sometimes the movement succeeds a little later.
     isUnsure: wordOf(why) === "INTERNAL_PROCESSING_ERROR",
     providerReference: referenceIdOf(reference),
     receipt: standing === "successful" ? wire.financialTransactionId : null,
@@ -77,12 +77,12 @@ const transactionIn = (standing: Reported | undefined, { financialTransactionId 
     ? `, financial transaction ${financialTransactionId}`
     : ""
 
-/** All that says why, the documented member first. The others are read where they are words, and are else as if they were not there. */
+/** All reasons in the body, the documented member first. The other members are used only when they are text. */
 const reasonsOf = ({ Reason, code, reason }: Wire): ReadonlyArray<string> =>
   [reason, Reason, code].flatMap((said) => {
     const text = typeof said === "object" && said !== null && "code" in said ? said.code : said
     return typeof text === "string" && text.trim() !== "" ? [text] : []
   })
 
-/** A reason goes into the history only where it is a word: it could be a sentence with a name in it. */
+/** A reason is shown in the history only when it is a code; other text could contain a name. */
 const named = (reason: string): string => (/^[A-Z_]{1,60}$/.test(reason) ? reason : "a reason in words")

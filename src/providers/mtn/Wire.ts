@@ -3,26 +3,27 @@ import type { Reference } from "../../domain/Ids.ts"
 import { uuidOf } from "../ReferenceId.ts"
 import { Amount, nullable, Text } from "../WireNumber.ts"
 
-// MTN's HTTP bodies, as far as the gateway uses them: shared by the adapter and the simulator. Amounts are major units as strings.
+// The parts of MTN's HTTP bodies that the gateway uses, shared by the adapter and the simulator. Amounts are major units as
+// strings.
 
-// Each product has an account, a subscription key, tokens and a word for its movements of its own.
+// Each product has its own account, subscription key, tokens and name for its movements.
 export const products = {
   collection: "requesttopay",
   disbursement: "transfer"
 } as const
 export type Product = keyof typeof products
 
-/** GET: whether somebody can be paid by that number, and who it is. */
+/** GET: whether the number has an account that can be paid, and who holds it. */
 export const holderPath = (number: string, what: "active" | "basicuserinfo"): string =>
   `/disbursement/v1_0/accountholder/msisdn/${number}/${what}`
 
 export const tokenPath = (product: Product): string => `/${product}/token/`
-/** POST moves money and is answered 202 without a body; GET with the X-Reference-Id behind it is its status. */
+/** POST moves money and returns 202 without a body; GET with the X-Reference-Id appended returns the status. */
 export const moneyPath = (product: Product): string => `/${product}/v1_0/${products[product]}`
 export const statusPath = (product: Product, id: string): string => `${moneyPath(product)}/${id}`
 export const balancePath = (product: Product): string => `/${product}/v1_0/account/balance`
 
-// POST /{product}/token/ with `Authorization: Basic` of userId:apiKey is answered as OAuth has it.
+// POST /{product}/token/ with `Authorization: Basic` of userId:apiKey answers in OAuth's form.
 
 const MESSAGE_AT_MOST = 160
 const Message = Schema.String.check(Schema.isPattern(/^[^'’]*$/), Schema.isMaxLength(MESSAGE_AT_MOST))
@@ -44,8 +45,8 @@ export const TransferRequest = Schema.Struct({ ...movement, payee: Party })
 const ShownParty = Schema.Struct({ partyId: nullable(Text) })
 const Reason = Schema.Union([Schema.String, Schema.Struct({ code: Schema.String })])
 /**
- * The answer to a GET of a movement, and the body of a callback. `reason` is a string in practice, and an object in MTN's own description;
- * some markets write `Reason`, or a `code` beside the status.
+ * The response to a GET of a movement, and the body of a callback. `reason` is a string in practice, and an object in MTN's own
+ * specification; some markets send `Reason`, or a `code` beside the status.
  */
 export const StatusAnswer = Schema.Struct({
   financialTransactionId: nullable(Text),
@@ -66,7 +67,8 @@ export const BalanceAnswer = Schema.Struct({ availableBalance: Amount, currency:
 // GET /{product}/v1_0/accountholder/msisdn/{number}/active
 export const ActiveAnswer = Schema.Struct({ result: Schema.Boolean })
 /**
- * GET /{product}/v1_0/accountholder/msisdn/{number}/basicuserinfo: beside the name a birthday and more, which the gateway does not read.
+ * GET /{product}/v1_0/accountholder/msisdn/{number}/basicuserinfo: the response also contains a birthday and more, which the
+ * gateway does not read.
  */
 export const HolderAnswer = Schema.Struct({
   name: nullable(Schema.String),
@@ -74,7 +76,7 @@ export const HolderAnswer = Schema.Struct({
   family_name: nullable(Schema.String)
 })
 
-/** The body of a refusal: by MTN with a code, by the API gateway in front of it without one. */
+/** The body of a refusal: from MTN with a code, from the API gateway in front of it without one. */
 export const ErrorAnswer = Schema.Union([Schema.Struct({ code: Schema.String }), Schema.Struct({ statusCode: Text })])
 
 /** The X-Reference-Id of a transaction. */

@@ -11,28 +11,28 @@ import { Amount } from "../WireNumber.ts"
 import type { Decimals } from "./Networks.ts"
 import { ActiveConfAnswer, ActiveCountry, ActiveOperation } from "./Wire.ts"
 
-/** pawaPay's limits of one network in one direction. Null: pawaPay does not give it, or it cannot be read. */
+/** pawaPay's limits of one network in one direction. Null: not reported, or not readable. */
 export interface ActiveLimits extends Omit<NetworkLimits, "step"> {
   readonly decimals: Decimals | null
 }
 
-/** The latest configuration of this account by pawaPay. */
+/** This account's latest configuration at pawaPay. */
 export interface ActiveConf {
-  /** Asks pawaPay. */
+  /** Calls pawaPay. */
   readonly read: Effect.Effect<ReadonlyArray<typeof ActiveCountry.Type>, ProviderError>
-  /** Not older than a minute, where pawaPay answers at once; else what it said last. Null: it never said anything. */
+  /** At most a minute old when pawaPay answers quickly; otherwise the last known one. Null: none was ever read. */
   readonly current: Effect.Effect<Said | null>
-  /** The latest one, without a call. */
+  /** The last known one, without a call. */
   readonly known: () => Said | null
 }
 
-/** By network and direction; undefined where nothing is known of it. */
+/** Limits by network and direction; undefined when nothing is known. */
 export type Said = (network: string, kind: PaymentKind, currency: Currency) => ActiveLimits | undefined
 
 const FRESH_FOR = Duration.minutes(1)
-/** A payment waits no longer for it. The question goes on, and the next payment has its answer. */
+/** A payment waits no longer for the configuration. The call continues, and the next payment uses its result. */
 const WAIT_AT_MOST_MS = 2_000
-/** A closed network may have opened since: where the configuration could not be read for this long, the payment is tried. */
+/** A closed network may have reopened: when the configuration could not be read for this long, payments are tried. */
 const BELIEVED_FOR_MS = 10 * 60_000
 
 export const openActiveConf = Effect.fn("pawapay.openActiveConf")(function* ({
@@ -44,7 +44,7 @@ export const openActiveConf = Effect.fn("pawapay.openActiveConf")(function* ({
   const read = Effect.fn("pawapay.activeConf")(function* () {
     const { countries: all } = yield* get(ActiveConfAnswer, "active_conf", "/active-conf")
     const countries = yield* readableRows(name, "active_conf", ActiveCountry, all)
-    // An empty list is not believed: it would close everything. A hidden row keeps its last state.
+    // An empty list is ignored, because it would close everything. A network whose row is missing keeps its last state.
     if (countries.length > 0) {
       list = listed(countries, countries.length === all.length, list)
       readAt = yield* Clock.currentTimeMillis
@@ -63,7 +63,7 @@ export const openActiveConf = Effect.fn("pawapay.openActiveConf")(function* ({
     if (asking === null || asking.answer.pollUnsafe() !== undefined)
       asking = { answer: yield* Effect.forkIn(Cache.get(cache, "conf"), scope), since: now }
     const left = asking.since + WAIT_AT_MOST_MS - now
-    // A later caller waits no longer than the first one: a read of many networks is held up once.
+    // A later caller waits no longer than the first one, so that a read of many networks is delayed only once.
     if (left > 0) yield* Effect.timeoutOption(Fiber.await(asking.answer), left)
     return list && saidIn(list, (yield* Clock.currentTimeMillis) - readAt > BELIEVED_FOR_MS)
   })
@@ -72,13 +72,13 @@ export const openActiveConf = Effect.fn("pawapay.openActiveConf")(function* ({
 
 const closed: ActiveLimits = { availability: "down", minimum: null, maximum: null, decimals: null }
 
-/** The last list of each network. `isWhole`: a network that is not among them is closed for this account. */
+/** The last state of each network. `isWhole`: a network that is not among them is closed for this account. */
 interface Listed {
   readonly networks: ReadonlyMap<string, ReadonlyMap<string, unknown>>
   readonly isWhole: boolean
 }
 
-/** A list of which every row could be read takes the place of the one before; another one is laid over it. */
+/** A list that could be parsed completely replaces the one before; otherwise it is merged into it. */
 export const listed = (countries: ReadonlyArray<typeof ActiveCountry.Type>, isWhole: boolean, before: Listed | null): Listed => {
   const networks = countries.flatMap(({ providers }) =>
     providers.flatMap(({ currencies, provider }) =>
@@ -90,7 +90,7 @@ export const listed = (countries: ReadonlyArray<typeof ActiveCountry.Type>, isWh
     : { networks: new Map([...before.networks, ...networks]), isWhole: before.isWhole }
 }
 
-/** Of a list that is old, amounts and decimals hold; that something was closed says nothing any more. */
+/** In an old list, amounts and decimals remain valid, but closures do not. */
 export const saidIn =
   ({ isWhole, networks }: Listed, isOld = false): Said =>
   (network, kind, currency) => {
@@ -107,7 +107,7 @@ const operationNames = { payout: "PAYOUT", collection: "DEPOSIT" } as const sati
 
 type OperationTypes = (typeof ActiveCountry.Type)["providers"][number]["currencies"][number]["operationTypes"]
 
-/** `operationTypes` is a record by operation. The page of pawaPay's reference has a list, of rows with a name and of such records. */
+/** `operationTypes` is a record by operation. In pawaPay's reference it is a list of rows with a name and of such records. */
 export const operationsIn = (types: OperationTypes): ReadonlyMap<string, unknown> =>
   new Map((isList(types) ? types : [types]).flatMap(namedIn))
 
@@ -116,7 +116,7 @@ const namedIn = (row: Readonly<Record<string, unknown>>): ReadonlyArray<readonly
 
 const isList = <A>(value: ReadonlyArray<A> | Readonly<Record<string, unknown>>): value is ReadonlyArray<A> => Array.isArray(value)
 
-/** Member by member: what cannot be read is as if it were not said. */
+/** Each member is parsed separately; one that cannot be parsed counts as absent. */
 const limitsIn = (raw: unknown, currency: Currency): ActiveLimits => {
   const { decimalsInAmount, maxAmount, maxTransactionLimit, minAmount, minTransactionLimit, status } = membersOf(raw)
   const minimum = boundOf(minAmount ?? minTransactionLimit, (text) => fromDecimalUp(text, currency))
@@ -133,7 +133,10 @@ const limitsIn = (raw: unknown, currency: Currency): ActiveLimits => {
 const membersOf = (raw: unknown) => Option.getOrElse(readMembers(raw), (): typeof ActiveOperation.Type => ({}))
 const readMembers = Schema.decodeUnknownOption(ActiveOperation)
 
-/** An unknown word closes nothing. While a network is DELAYED payouts are taken and kept until it works again, however long that is. */
+/**
+ * An unknown word closes nothing. While a network is DELAYED, pawaPay accepts payouts and holds them until the network works
+ * again, without a time limit.
+ */
 const availabilities: ReadonlyMap<unknown, Availability> = new Map([
   ["OPERATIONAL", "operational"],
   ["DELAYED", "degraded"],
@@ -149,6 +152,6 @@ const boundOf = (raw: unknown, read: (text: string) => Result.Result<MinorUnits,
   Option.getOrNull(Option.flatMap(readAmount(raw), (text) => Result.getSuccess(read(text))))
 const readAmount = Schema.decodeUnknownOption(Amount)
 
-/** The step of an amount. */
+/** The amounts of a network are multiples of this. */
 export const stepOf = (taken: Decimals, currency: Currency): MinorUnits =>
   taken === 0 ? minor(10n ** BigInt(exponents[currency])) : minor(1n)

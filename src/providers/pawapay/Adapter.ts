@@ -24,14 +24,14 @@ import { statement } from "./Statement.ts"
 import { type FeeOf, found, initiated } from "./Translate.ts"
 import { paymentId } from "./Wire.ts"
 
-/** "Not found" is a proof 15 minutes after sending, says pawaPay. */
+/** According to pawaPay, "not found" is proof 15 minutes after sending. */
 const guarantees: ProviderGuarantees = {
   clientReference: "idempotent",
   lookup: "by_client_ref",
   callbackAuth: "rfc9421",
   quoteTtlMs: QUOTE_LIFE_MS,
   notFoundGraceMs: 900_000,
-  // A refund in the dashboard is a movement of its own, and no document says that it names its deposit.
+  // A refund in the dashboard is a separate movement, and no document says that it names its deposit.
   clawbacksUnstated: true
 }
 
@@ -47,7 +47,7 @@ export const pawapay = adapterOf(identity, guarantees, function* (settings: Pawa
       quote: quotingBy((order, now) => quoteOf(order, settings.fees, now, conf.known())),
       ...payoutsBy(connection, {
         place: (order) => initiate(connection, "payout", order, payoutBody(order, conf.known())),
-        // A payout's fee was held by the contract, and the payment does not say another.
+        // A payout's fee was reserved by the contract, and the payment reports no other.
         look: looking(connection, "payout", () => () => null)
       })
     },
@@ -70,7 +70,7 @@ const reachesNetwork: Required<CollectionOperations>["reachesNetwork"] = (payer,
   return !("fact" in network) && network.deposit !== null
 }
 
-/** Before pawaPay said anything, only how finely the network counts is known. */
+/** Until pawaPay has reported its limits, only the network's decimals are known. */
 const limitsBy = ({ current }: ActiveConf, kind: PaymentKind): ReadNetworkLimits =>
   Effect.fnUntraced(function* (party, currency) {
     const network = networkOf(party, currency)
@@ -83,7 +83,7 @@ const unsaid = { availability: "operational", minimum: null, maximum: null } as 
 
 const paths = { payout: "/payouts", collection: "/deposits" } as const satisfies Record<PaymentKind, string>
 
-/** Nothing is sent where the order cannot become a body. */
+/** Nothing is sent when the order cannot be expressed as a body. */
 const initiate = Effect.fnUntraced(function* (
   { call }: Connection,
   kind: PaymentKind,

@@ -6,20 +6,23 @@ import type { CallbackKeys } from "./CallbackKeys.ts"
 import { standingOf } from "./Translate.ts"
 import { Payment } from "./Wire.ts"
 
-// RFC 9421 as pawaPay uses it: one signature, ECDSA over P-256, over the members that `Signature-Input` lists.
+// RFC 9421 as pawaPay uses it: one signature, ECDSA over P-256, over the components that `Signature-Input` lists.
 
 const INPUT = /^([a-z*][\w.*-]*)=(\(((?:"[^"\s;]+" ?)*)\)((?:;[a-z*][\w.*-]*=(?:"[^"]*"|-?\d+))*))$/
 const ALGORITHM = "ecdsa-p256-sha256"
-/** Every pawaPay merchant's callbacks have the same keys, so that an address that is not signed would let in those of others. */
+/**
+ * The callbacks of every pawaPay merchant are signed with the same keys. Without our address in the signature, those of others
+ * would be accepted.
+ */
 const REQUIRED = ["@method", "@authority", "@path", "content-digest"]
 const RAW_SIGNATURE_BYTES = 64
 
 /**
- * A callback is genuine when its digest is its body's and its signature, over the digest and our own address, is by one of the keys. How
- * old it may be is not asked: it is only a reason to ask pawaPay, and one that was seen before is nothing new.
+ * A callback is genuine when its digest matches its body and its signature, over the digest and our own address, was made by
+ * one of the keys. Its age is not checked: a callback only triggers a poll, so a replay changes nothing.
  *
- * Our own address begins with one of `hosts`. Where none is set it is whatever `Host` says: then another merchant who knows the path can have pawaPay sign
- * a callback for a host of theirs, and pass it on to us with that host.
+ * Our own address begins with one of `hosts`. Without any, it is whatever the `Host` header says: another merchant who knows
+ * the path could then have pawaPay sign a callback for a host of theirs, and forward it to us with that `Host`.
  */
 export const pawapayCallbacks = ({ current, refreshKeys }: CallbackKeys, hosts: ReadonlyArray<string>): Callbacks => ({
   verify: (callback) => {
@@ -41,7 +44,7 @@ export const pawapayCallbacks = ({ current, refreshKeys }: CallbackKeys, hosts: 
   ...(refreshKeys === undefined ? {} : { refreshKeys })
 })
 
-/** As a signature has it. */
+/** As in a signature. */
 export const authorityOf = (host: string): string => host.toLowerCase().replace(/:(80|443)$/, "")
 
 const signatureOf = (header: string, label: string | undefined): Buffer | undefined => {
@@ -74,7 +77,7 @@ const valueOf = (name: string, { headers, method, path }: RawCallback, host: str
   }
 }
 
-/** Of the digests that are named, those with a hash that we know must all fit, and there must be one. */
+/** All named digests with a hash function that we support must match, and there must be at least one. */
 const isDigestOf = (header: string, body: Uint8Array): boolean => {
   const known = [...header.matchAll(/(?:^|,)\s*(sha-512|sha-256)=:([A-Za-z0-9+/=]+):/g)]
   return (
@@ -83,7 +86,7 @@ const isDigestOf = (header: string, body: Uint8Array): boolean => {
   )
 }
 
-// The standard writes the two numbers one after the other; pawaPay sends them as DER. Both are the same signature.
+// The standard concatenates the two numbers; pawaPay sends DER. Both encode the same signature.
 const isSignedBy = (key: KeyObject, base: string, signature: Buffer): boolean =>
   verify(
     "sha256",

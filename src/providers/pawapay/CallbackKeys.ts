@@ -5,7 +5,7 @@ import type { Connection } from "../Connection.ts"
 import { readableRows } from "../Rows.ts"
 import { PublicKey, PublicKeysAnswer } from "./Wire.ts"
 
-/** A key that callbacks may be signed with. A key without a name stands for any. */
+/** A key for verifying callbacks. A key without a name matches any. */
 export interface CallbackKey {
   readonly id: string | null
   readonly key: KeyObject
@@ -13,14 +13,14 @@ export interface CallbackKey {
 
 export interface CallbackKeys {
   readonly current: () => ReadonlyArray<CallbackKey>
-  /** Absent where the key is a setting. */
+  /** Absent when the key is configured. */
   readonly refreshKeys?: Effect.Effect<void>
 }
 
-/** The pause between reads of the keys, however many callbacks do not verify. */
+/** The minimum time between reads of the keys, however many callbacks fail to verify. */
 const PAUSE = Duration.seconds(5)
 
-/** The key that is set, or else those that pawaPay names: from the start on, and anew when a callback does not verify. */
+/** The configured key, or otherwise pawaPay's published keys: read at the start, and again when a callback does not verify. */
 export const openCallbackKeys = Effect.fn("pawapay.openCallbackKeys")(function* (
   pinned: KeyObject | null,
   { call, name }: Connection
@@ -34,7 +34,7 @@ export const openCallbackKeys = Effect.fn("pawapay.openCallbackKeys")(function* 
       const key = publicKeyOf(text)
       return key === undefined ? [] : [{ id, key }]
     })
-    // The earlier keys are kept: pawaPay may only be out of reach.
+    // The previous keys are kept, because pawaPay may only be unreachable.
     if (keys.length > 0) current = keys
     else yield* Effect.annotateLogs(Effect.logWarning("a provider's keys for callbacks cannot be read"), { provider: name })
   })
@@ -44,7 +44,7 @@ export const openCallbackKeys = Effect.fn("pawapay.openCallbackKeys")(function* 
   return { current: () => current, refreshKeys }
 })
 
-/** An elliptic key of the curve P-256 as PEM, or as the base64 within it; undefined for everything else. */
+/** A P-256 public key as PEM, or as the base64 inside it; undefined for anything else. */
 export const publicKeyOf = (text: string): KeyObject | undefined => {
   const inner = text.replaceAll("\\n", "\n").replace(/-----(BEGIN|END) PUBLIC KEY-----/g, "")
   const key = Option.getOrUndefined(read(Buffer.from(inner, "base64")))

@@ -5,7 +5,7 @@ import { bearerClient, type Client } from "../Client.ts"
 import type { ContractFees } from "../ContractFees.ts"
 import type { ProviderCall, Transport } from "../Transport.ts"
 
-/** A private key on P-256, and the name under which pawaPay has its public half. */
+/** A private P-256 key, and the name of its public key at pawaPay. */
 export interface SigningKey {
   readonly id: string
   readonly key: KeyObject
@@ -13,16 +13,16 @@ export interface SigningKey {
 
 /** One account at pawaPay. */
 export interface PawapaySettings {
-  /** With the version: `https://api.pawapay.io/v2`. */
+  /** Including the version: `https://api.pawapay.io/v2`. */
   readonly baseUrl: string
   readonly apiToken: Redacted.Redacted
-  /** With what requests to move money are signed; null: they are not. */
+  /** Signs requests that move money; null: they are not signed. */
   readonly signingKey: SigningKey | null
-  /** Null: the keys that pawaPay names. */
+  /** Null: pawaPay's published keys. */
   readonly callbackKey: KeyObject | null
-  /** The hosts in the addresses that are registered at pawaPay for callbacks; none: whatever host a callback was sent to. */
+  /** The hosts of the callback URLs that are registered at pawaPay; empty: any host. */
   readonly callbackHosts: ReadonlyArray<string>
-  /** The hosts from which files of statements are fetched; one that begins with `*.` stands for all below it. */
+  /** The hosts from which statement files are fetched; `*.` at the beginning stands for all subdomains. */
   readonly statementHosts: ReadonlyArray<string>
   readonly fees: ContractFees
   /** For one call. */
@@ -32,18 +32,21 @@ export interface PawapaySettings {
 export const openClient = ({ apiToken, baseUrl, signingKey }: PawapaySettings, transport: Transport): Client =>
   bearerClient(baseUrl, apiToken, signingKey === null ? transport : signing(signingKey, transport))
 
-/** A request with a body moves money, or asks for a file. */
+/** A request with a body moves money or requests a file. */
 const signing = (key: SigningKey, transport: Transport): Transport => ({
   call: (call) =>
     Effect.flatMap(Clock.currentTimeMillis, (now) => transport.call({ ...call, headers: signedHeaders(call, key, now) }))
 })
 
-/** As pawaPay's own samples have it. A call waits for its turn first, which is much less. */
+/** As in pawaPay's samples. The wait for the account's pace, after signing, is much shorter. */
 const LIFE_SECONDS = 60
-/** A signature from the future is refused, and a refused signature fails the payment for good: so far may our clock be ahead of pawaPay's. */
+/**
+ * How far our clock may be ahead of pawaPay's. A signature from the future is refused, and such a refusal fails the payment for
+ * good.
+ */
 const LEEWAY_SECONDS = 5
 
-/** RFC 9421, over the six members that pawaPay's own callbacks cover; the signature itself is DER, as theirs are. */
+/** RFC 9421, over the six components that pawaPay's own callbacks cover. The signature is DER, as theirs are. */
 const signedHeaders = ({ body, headers, method, url }: ProviderCall, { id, key }: SigningKey, now: number) => {
   if (body === null) return headers
   const { host, pathname } = new URL(url)

@@ -11,27 +11,27 @@ interface Operation {
   readonly decimals: Decimals
 }
 
-/** `asks`: on the handset for a PIN, or beforehand for a code that the payer makes by USSD. */
+/** `asks`: the payer enters a PIN on the handset, or beforehand creates a code by USSD. */
 interface Deposit extends Operation {
   readonly asks: "pin" | "code"
 }
 
 export interface Network {
-  /** pawaPay's name for the network of this country. */
+  /** pawaPay's name for this country's network. */
   readonly provider: string
-  /** Null where the gateway cannot collect from it. */
+  /** Null when the gateway cannot collect from it. */
   readonly deposit: Deposit | null
   readonly payout: Operation
 }
 
 export interface Market {
   readonly country: string
-  /** ISO 3166 alpha-3, as pawaPay names countries. */
+  /** ISO 3166 alpha-3, as pawaPay uses it. */
   readonly iso3: string
   readonly name: string
   readonly prefix: string
   readonly currency: Currency
-  /** By the corridor's code of the network. */
+  /** By the network's code in corridors. */
   readonly networks: Readonly<Record<string, Network>>
 }
 
@@ -65,7 +65,8 @@ const zambia: AmountLimits = [1n, 20_000n, 2]
 const franc: AmountLimits = [1n, 2_000_000n, 0]
 const burkina: AmountLimits = [100n, 2_000_000n, 0]
 
-// The limits are a sample account's; each account has its own, which `ActiveConf` reads. Until it was read the gateway itself minds the decimals only.
+// The limits are a sample account's; each account has its own, which `ActiveConf` reads. Until they are read, the gateway
+// enforces only the decimals.
 export const markets: ReadonlyArray<Market> = [
   market(["UG", "UGA", "Uganda", "256", "UGX"], {
     MTN: network("MTN_MOMO_UGA", [500n, 5_000_000n, 2]),
@@ -99,7 +100,7 @@ export const markets: ReadonlyArray<Market> = [
   market(["CI", "CIV", "Côte d'Ivoire", "225", "XOF"], {
     MTN: network("MTN_MOMO_CIV", franc),
     ORANGE: network("ORANGE_CIV", franc),
-    // Its payers finish on a page whose address comes with a later status only, when a payer can no longer be sent there.
+    // Its payers finish on a page whose URL appears only in a later status, when the payer can no longer be redirected.
     WAVE: { ...network("WAVE_CIV", franc), deposit: null }
   }),
   market(["BF", "BFA", "Burkina Faso", "226", "XOF"], {
@@ -118,7 +119,7 @@ const feePlaces = (takes: (network: Network) => boolean): ReadonlyArray<FeePlace
     networks: Object.keys(networks).filter((code) => networks[code] !== undefined && takes(networks[code]))
   }))
 
-/** pawaPay's answers name no fee. */
+/** pawaPay's responses name no fee. */
 export const pricedPlaces: PricedPlaces = {
   payout: feePlaces(() => true),
   collection: feePlaces(({ deposit }) => deposit !== null)

@@ -13,7 +13,7 @@ import { type Decimals, marketOf, type Network } from "./Networks.ts"
 import { identity, unaskable } from "./Refusals.ts"
 import { type DepositRequest, type PayoutRequest, paymentId } from "./Wire.ts"
 
-// From the gateway's orders to pawaPay's bodies, or to a refusal where pawaPay could not do it and is not even asked.
+// Builds pawaPay's bodies from the gateway's orders, or refuses an order without a call when pawaPay could not carry it out.
 
 type Unaskable = FactWithAlarm<Refused>
 
@@ -73,7 +73,7 @@ export const networkOf = (party: Destination, currency: Currency): (Network & { 
 const account = ({ number, provider }: Network & { readonly number: string }) =>
   ({ type: "MMO", accountDetails: { provider, phoneNumber: number } }) as const
 
-/** As pawaPay says, and where it never did, by the table. */
+/** As pawaPay reports; if it never did, by the table. */
 export const decimalsOf = (
   { deposit, payout, provider }: Network,
   kind: PaymentKind,
@@ -81,7 +81,7 @@ export const decimalsOf = (
   said: Said | null
 ): Decimals => said?.(provider, kind, currency)?.decimals ?? (kind === "payout" ? payout : (deposit ?? payout)).decimals
 
-/** Major units without needless zeros; undefined where the network takes fewer decimals. */
+/** Major units without trailing zeros; undefined when the network accepts fewer decimals. */
 export const amountOf = (amount: MinorUnits, currency: Currency, decimals: Decimals): string | undefined => {
   const text = plainDecimal(amount, currency)
   return decimals === 0 && text.includes(".") ? undefined : text
@@ -89,10 +89,10 @@ export const amountOf = (amount: MinorUnits, currency: Currency, decimals: Decim
 
 const inexact = unaskable("The network takes whole amounts only.", "an amount with decimals")
 
-/** The text that the payer or recipient reads. */
+/** The text that the payer or recipient sees. */
 export const messageRule: TextRule = { atLeast: 4, atMost: 22, everyScript: false, punctuation: "" }
 
-/** It need not be there: where nothing is left of it, it is left out, for no reference of ours is that short. */
+/** Optional: when nothing of it is left it is omitted, because our references are too long for it. */
 const messageOf = (narration: string | null): { readonly customerMessage?: string } => {
   const customerMessage = providerText(messageRule, narration ?? "")
   return customerMessage === undefined ? {} : { customerMessage }

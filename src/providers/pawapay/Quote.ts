@@ -5,7 +5,7 @@ import { contractQuote, quoteRefused } from "../Quotes.ts"
 import type { Said } from "./ActiveConf.ts"
 import { amountOf, decimalsOf, networkOf } from "./Order.ts"
 
-/** By the contract: pawaPay quotes nothing. */
+/** From the contract: pawaPay gives no quotes. */
 export const quoteOf = (
   order: QuoteOrder,
   fees: ContractFees,

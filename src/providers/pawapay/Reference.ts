@@ -9,7 +9,7 @@ import { type ActiveConf, operationsIn } from "./ActiveConf.ts"
 import { markets } from "./Networks.ts"
 import { type ActiveCountry, BalancesAnswer, Wallet } from "./Wire.ts"
 
-/** pawaPay's free reads. It knows no banks. */
+/** pawaPay's free reads. It lists no banks. */
 export const referenceData = (
   { get, name }: Connection,
   { read: activeCountries }: Pick<ActiveConf, "read">
@@ -22,7 +22,7 @@ export const referenceData = (
     })
   })
 
-  // A wallet is of one country; the currencies that several countries share are listed together.
+  // Wallets are per country; balances in a currency that several countries share are added up.
   const balances = Effect.fn("pawapay.balances")(function* () {
     const sums = new Map<Currency, MinorUnits>()
     const { balances: wallets } = yield* get(BalancesAnswer, "wallet_balances", "/wallet-balances")

@@ -23,7 +23,7 @@ const nobody: Readonly<Record<PaymentKind, ProviderRefusal>> = {
   collection: refusalOf("party", "payer_not_found", "The payer has no such mobile money account.")
 }
 
-// By pawaPay's failure codes, of refused requests and of failed payments alike.
+// By pawaPay's failure code, for refused requests and failed payments alike.
 const refusals: Readonly<Record<string, ProviderRefusal | Readonly<Record<PaymentKind, ProviderRefusal>>>> = {
   NO_AUTHENTICATION: account,
   AUTHENTICATION_ERROR: account,
@@ -61,7 +61,10 @@ const refusals: Readonly<Record<string, ProviderRefusal | Readonly<Record<Paymen
   UNKNOWN_ERROR: unnamed
 }
 
-/** A failure is one whatever its code: an unknown code only hides why. Loud are those, and what is our own account's or wallet's fault. */
+/**
+ * A failure is final whatever its code; an unknown code only hides the reason. Unknown codes, and failures that our account or
+ * wallet caused, raise an alarm.
+ */
 export const refusalBy = (kind: PaymentKind, failureCode: string, status: string): ProviderRefusal => {
   const row = rowOf(refusals, failureCode)
   const known = row === undefined || "message" in row ? row : row[kind]
@@ -69,11 +72,11 @@ export const refusalBy = (kind: PaymentKind, failureCode: string, status: string
   return { ...(known ?? unnamed), alarm: isLoud ? `pawaPay says ${noteOf(failureCode, status)}` : null }
 }
 
-/** A code that is not in the table could be a sentence with a name in it: it is cut and quoted. */
+/** A code that is not in the table could be a sentence with a name in it, so it is truncated and quoted. */
 export const noteOf = (failureCode: string, status: string): string =>
   `${status} ${Object.hasOwn(refusals, failureCode) ? failureCode : JSON.stringify(failureCode.slice(0, LONGEST_CODE))}`
 const LONGEST_CODE = 40
 
-/** The gateway's own amount does not fit the network: it is not asked. */
+/** The amount does not fit the network, so no call is made. */
 export const unaskable = (message: string, note: string): FactWithAlarm<Refused> =>
   refusedBy(refusalOf("other", "provider_rejected", message), null, note)

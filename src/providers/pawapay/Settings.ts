@@ -32,7 +32,7 @@ const readPrivate = Option.liftThrowable((text: string) =>
     : createPrivateKey({ key: Buffer.from(text, "base64"), format: "der", type: "pkcs8" })
 )
 
-/** As a signature names it: small letters, and no port that is the scheme's own. */
+/** As in a signature: lower case, without the scheme's default port. */
 const authority: Rule<string> = {
   meaning: "a host name, with its port where that is not 443 or 80 (pay.example.com), and no scheme or path",
   of: (value) => {
@@ -41,7 +41,7 @@ const authority: Rule<string> = {
   }
 }
 
-/** An address of the network itself would be a machine next door. */
+/** An IP address or a single-label name would be a machine of the local network. */
 const hostName: Rule<string> = {
   meaning: "a host name of at least two parts (files.example.com), or all below one (*.example.com), and no scheme, port or path",
   of: (value) =>
@@ -51,14 +51,14 @@ const hostName: Rule<string> = {
 }
 
 /**
- * `PAWAPAY_BASE_URL`, the contract's fees, perhaps `PAWAPAY_CALLBACK_HOSTS` and `PAWAPAY_STATEMENT_HOSTS`, and for each mode `API_TOKEN` and perhaps
- * `SIGNING_KEY` and `CALLBACK_KEY`.
+ * `PAWAPAY_BASE_URL`, the contract's fees, optionally `PAWAPAY_CALLBACK_HOSTS` and `PAWAPAY_STATEMENT_HOSTS`, and for each mode
+ * `API_TOKEN`, optionally `SIGNING_KEY` and `CALLBACK_KEY`.
  */
 export const pawapayProvider = knownProvider<PawapaySettings>({
   name: "pawapay",
   credentials: ["API_TOKEN"],
   contract: { places: pricedPlaces, fees: ({ fees }) => fees },
-  // No number is documented: ours.
+  // pawaPay documents no limit; this is our choice.
   pace: { count: 10, windowMs: 1_000, burst: 10 },
   account: (reader) => {
     const { baseUrl, own, shared, timeoutMs } = reader
@@ -89,7 +89,7 @@ export const pawapayProvider = knownProvider<PawapaySettings>({
 
 const Claims = Schema.fromJsonString(Schema.Struct({ sub: Schema.String }))
 
-/** The customer whose token it is, which is the same in each of its tokens; the token itself where it does not say. */
+/** The customer that the token belongs to, which is the same in each of its tokens; the token itself when it names none. */
 const customerOf = (token: Redacted.Redacted): Redacted.Redacted => {
   const [, claims = ""] = Redacted.value(token).split(".")
   const read = Schema.decodeUnknownOption(Claims)(Buffer.from(claims, "base64url").toString("utf8"))

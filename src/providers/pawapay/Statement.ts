@@ -14,26 +14,29 @@ import { markets } from "./Networks.ts"
 import { type StatementRows, statementRows } from "./StatementRows.ts"
 import { BalancesAnswer, StatementAccepted, StatementAnswer, StatementWallet } from "./Wire.ts"
 
-/** Before a name it stands for all hosts below it, and not for itself. */
+/** Before a name it stands for all its subdomains, but not for the name itself. */
 const BELOW = "*."
 /**
- * The hosts from which a file is fetched where the setting names none: pawaPay's own, as its page has them. A cloud's is none of them, because anybody
- * can have a host there.
+ * The default hosts for statement files: pawaPay's own, as its documentation shows. A cloud provider's hosts are not among
+ * them, because anyone can have one.
  */
 export const FILE_HOSTS: ReadonlyArray<string> = ["pawapay.io", `${BELOW}pawapay.io`]
-/** A callback is asked for, because pawaPay wants an address; nobody waits for it. */
+/** pawaPay requires a callback URL; nothing listens there. */
 const NO_HOST = "callbacks.invalid"
 
 const SECOND_MS = 1000
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
-/** A payment's fee may be on the other side of midnight. */
+/** A payment's fee may be booked after midnight. */
 const MARGIN_MS = HOUR_MS
-/** How long pawaPay may take to make a file. It is asked whether it is ready at first after the one, then seldomer, at last after the other. */
+/**
+ * How long pawaPay may take to create a file. The first check comes after the shortest interval; the intervals then grow to the
+ * longest.
+ */
 const READY_WITHIN_MS = 10 * 60_000
 const ASKED_FIRST_AFTER_MS = 500
 const ASKED_AT_LEAST_EVERY_MS = 10_000
-/** For one file. */
+/** For fetching one file. */
 const FETCH_WITHIN_MS = 5 * 60_000
 const WALLETS_AT_ONCE = 4
 const SECONDS_LENGTH = "2026-01-31T12:00:00".length
@@ -41,11 +44,14 @@ const SECONDS_LENGTH = "2026-01-31T12:00:00".length
 type Refused = ProviderError | StatementUnreadable
 
 interface Wallet extends Pick<typeof StatementWallet.Type, "country" | "currency"> {
-  /** Most wallets are a country's, of all its networks. */
+  /** Absent for most wallets, which are for all networks of a country. */
   readonly provider?: string
 }
 
-/** The movements in all wallets of the account on a UTC day. pawaPay makes a file of each, which is read while it comes in and kept nowhere. */
+/**
+ * The movements in all wallets of the account on a UTC day. pawaPay creates a file for each wallet, which is parsed while it
+ * arrives and stored nowhere.
+ */
 export const statement = (
   connection: Connection,
   transport: Transport,
@@ -53,7 +59,7 @@ export const statement = (
 ) => {
   const { call, get, giveUp, readAsUnknown } = connection
 
-  /** Its handle; null where the account has no such wallet. */
+  /** The file's handle; null when the account has no such wallet. */
   const requested = Effect.fnUntraced(function* (wallet: Wallet, from: number, until: number) {
     const [host = NO_HOST] = settings.callbackHosts
     const body = {
@@ -106,7 +112,7 @@ export const statement = (
     return yield* fetched(transport, url, statementName(wallet))
   })
 
-  /** One wallet that cannot be read hides nothing of the others: what it would have had is asked for payment by payment. */
+  /** A wallet that cannot be read does not hide the others; its payments are then polled one by one. */
   const readOrNamed = (wallet: Wallet, from: number, until: number) =>
     Effect.catch(ofWallet(wallet, from, until), (error) => Effect.succeed(unread(statementName(wallet), error)))
 
@@ -115,14 +121,14 @@ export const statement = (
     Effect.fnUntraced(function* (_: Connection, { day }: Days) {
       const start = DateTime.toEpochMillis(DateTime.makeUnsafe(`${day}T00:00:00Z`))
       const from = start - MARGIN_MS
-      // To the second, and no second is left out.
+      // In whole seconds, without leaving any out.
       const until = Math.min(start + DAY_MS + MARGIN_MS, (yield* Clock.currentTimeMillis) + SECOND_MS)
       if (until <= from) return nothing
       const response = yield* call({ operation: "wallet_balances", method: "GET", path: "/wallet-balances" })
       const answer = Option.getOrUndefined(decoded(BalancesAnswer, response))
       if (answer === undefined) {
         const { alarm, fact } = readAsUnknown(response)
-        // Then no payment could be asked for either.
+        // In that case payments could not be polled either.
         if (fact.reason !== "bad_response") return yield* giveUp(alarm)
         const why = new StatementUnreadable({ why: `pawaPay does not list them: ${fact.note}` })
         return { ...nothing, unreadable: [unread("the list of wallets", why)], isPart: true }
@@ -131,7 +137,7 @@ export const statement = (
       const read = (all: ReadonlyArray<Wallet>) =>
         Effect.forEach(all, (one) => readOrNamed(one, from, until), { concurrency: WALLETS_AT_ONCE })
       const listed = yield* read(wallets)
-      // A wallet whose row cannot be read is one of those that there may be.
+      // A wallet whose row cannot be parsed may be any wallet, so all are tried.
       const asked = new Set(wallets.flatMap((one, index) => (listed[index] === null ? [] : [nameOf(one)])))
       const others = isWhole && !listed.includes(null) ? [] : everyWallet.filter((one) => !asked.has(nameOf(one)))
       const all = [...listed, ...(yield* read(others))].filter((one) => one !== null)
@@ -150,7 +156,7 @@ export const statement = (
 const nothing: Statement = { lines: [], unreadable: [], unsteady: [] }
 const nothingSaid: typeof StatementAccepted.Type = {}
 
-/** A whole list in the place of a row of it. */
+/** Reports a whole list as if it were one row. */
 const unread = (place: string, error: Refused): UnreadableRow => ({
   direction: null,
   place,
@@ -164,7 +170,7 @@ const statementName = (wallet: Wallet): string => `the statement of ${nameOf(wal
 
 const canAnswer = (status: number): boolean => isSuccess(status) || status === 400 || status === 403
 
-/** As people read it. */
+/** For people. */
 const nameOf = ({ country, currency, provider }: Wallet): string =>
   `${country} ${currency}${provider === undefined ? "" : ` ${provider}`}`
 
@@ -172,7 +178,7 @@ const everyWallet: ReadonlyArray<Wallet> = markets.map(({ currency, iso3 }) => (
 
 const readWallet = readRow(StatementWallet)
 
-/** Each once. `isWhole`: every row could be read. */
+/** Without duplicates. `isWhole`: every row could be parsed. */
 const walletsIn = (rows: ReadonlyArray<unknown>) => {
   const read = rows.map(readWallet)
   const wallets = read.flatMap((one): ReadonlyArray<Wallet> => {
@@ -189,8 +195,9 @@ const walletsIn = (rows: ReadonlyArray<unknown>) => {
 const hostOf = (url: string): string => (URL.canParse(url) ? new URL(url).host : "no address")
 
 /**
- * The address comes in an answer. Only over https, and only from hosts that are known: whoever could change the answer could else choose what is
- * compared with our books. Or from the host that the calls go to, as they do: the simulator's are without TLS.
+ * Checks the file's URL, which comes from a response: https only, and known hosts only. Otherwise an attacker who can change
+ * the response could choose the data that our books are compared with. The host of the API itself is allowed as well, without
+ * TLS, for the simulator.
  */
 export const isFileAddress = (
   url: string,
@@ -205,7 +212,7 @@ export const isFileAddress = (
   return protocol === "https:" && statementHosts.some(isOne)
 }
 
-/** Without the account's token: the address itself opens the file, and no other host ever sees the token. */
+/** Without the account's token: the URL itself opens the file, and no other host may see the token. */
 const fetched = Effect.fnUntraced(function* (
   transport: Transport,
   url: string,
@@ -226,7 +233,7 @@ const fetched = Effect.fnUntraced(function* (
   const response = yield* transport.call(file)
   if (response._tag !== "Answered") return yield* new StatementUnreadable({ why: "its file did not come in whole: try again" })
   if (response.status !== 200) return yield* new StatementUnreadable({ why: `its file is HTTP ${response.status}` })
-  // Nothing came in pieces where a machine on the way packed it: it is a small one.
+  // Not delivered in pieces when a proxy compressed it: the file is then small.
   csv.read(response.body === "" ? decoder.decode() : response.body)
   if (!csv.end()) return yield* new StatementUnreadable({ why: "a row of it does not end" })
   const without = rows.without()
@@ -237,6 +244,6 @@ const fetched = Effect.fnUntraced(function* (
   return rows.hasHeader() ? rows : yield* new StatementUnreadable({ why: "it is empty: not even its columns are named" })
 })
 
-/** Whatever is there, it is one line for a person. */
+/** One line for an operator, whatever the input. */
 const shortened = (text: string): string => JSON.stringify(text).slice(1, -1).slice(0, LONGEST_HEADER)
 const LONGEST_HEADER = 400

@@ -8,7 +8,10 @@ import { majorUnits } from "../ProviderStatus.ts"
 import { wordIn } from "../Rows.ts"
 import { instantIn } from "../Statements.ts"
 
-/** The columns that are read, as pawaPay's page about statements names them. Case, blanks and other signs in a file's header do not matter. */
+/**
+ * The columns to read, as pawaPay's documentation of statements names them. Case, blanks and punctuation in the header do not
+ * matter.
+ */
 const columns = {
   at: "Creation Date",
   id: "Transaction ID",
@@ -18,15 +21,18 @@ const columns = {
 } as const
 type Column = keyof typeof columns
 const wanted: ReadonlyArray<Column> = ["at", "id", "amount", "currency", "type"]
-/** Where a refund may name its deposit, besides its own number: no document says where it does. They need not be there. */
+/** Columns in which a refund may name its deposit, besides its own number; not documented. They are optional. */
 const naming: ReadonlyArray<string> = ["Reason", "Metadata"]
 
-/** Whose money a row moves: a refund is made in the dashboard alone, and a correction is by pawaPay's own hand. */
+/** The payment whose money a row moves. A refund is made in the dashboard only; a correction is made by pawaPay. */
 type Payment = "collection" | "payout" | "refund"
-/** A payment has a row when its money moves, one for each fee, and one more where it failed afterwards. `own`: treasury, and no payment. */
+/**
+ * A payment has a row when its money moves, one for each fee, and another when it fails afterwards. `own`: a treasury movement,
+ * not a payment.
+ */
 type Meaning = { readonly of: Payment; readonly is: "moved" | "undone" | "fee" } | "correction" | "own"
 
-// pawaPay's types of transactions. One that is not here is not understood.
+// pawaPay's types of transactions. Any other type is not understood.
 const types: ReadonlyMap<string, Meaning> = new Map<string, Meaning>([
   ["Deposit", { of: "collection", is: "moved" }],
   ["Deposit pass-through fee", { of: "collection", is: "fee" }],
@@ -45,7 +51,7 @@ const types: ReadonlyMap<string, Meaning> = new Map<string, Meaning>([
   ["Withdrawal", "own"]
 ])
 
-/** Letters and digits alone: "Top up", "TOP_UP" and "topUp" are one word. */
+/** Letters and digits only: "Top up", "TOP_UP" and "topUp" are one word. */
 const bare = (text: string): string => text.toLowerCase().replace(/[^a-z0-9]/g, "")
 const meanings: ReadonlyMap<string, Meaning> = new Map([...types].map(([type, meaning]) => [bare(type), meaning]))
 
@@ -63,19 +69,19 @@ interface Entry {
   readonly id: string
   readonly moved: Array<Moved>
   readonly undone: Array<Moved>
-  /** As the rows write it, because the contract's fee is rounded once, and not by its parts. */
+  /** The exact sum of the rows, because the contract's fee is rounded once, not per row. */
   fee: { readonly sum: BigDecimal.BigDecimal; readonly currency: Currency } | null
-  /** Of a refund: all that may be its deposit's number or our reference. */
+  /** For a refund: everything in it that may be its deposit's number or our reference. */
   readonly names: Set<string>
-  /** Of the first row. */
+  /** Where the first row is. */
   readonly place: string
   readonly at: Instant
 }
 
-/** The meaning of one file, row by row; no row is kept. */
+/** Interprets a file row by row, without storing rows. */
 export interface StatementRows {
   readonly read: (cells: ReadonlyArray<string>) => void
-  /** The columns of its header, where not all that are wanted are among them; null before the header, and where they are. */
+  /** The missing columns and the columns of the header; null before the header, and when none is missing. */
   readonly without: () => { readonly missing: ReadonlyArray<string>; readonly there: ReadonlyArray<string> } | null
   readonly hasHeader: () => boolean
   readonly lines: () => ReadonlyArray<StatementLine>
@@ -106,13 +112,13 @@ export const statementRows = (name: string): StatementRows => {
     const meaning = meanings.get(bare(raw.type))
     if (meaning === "own") return
     if (meaning === undefined) return notRead(raw, place, "type")
-    // A wallet in a currency that the gateway does not know moves nothing of ours.
+    // A wallet in a currency that the gateway does not know holds no movements of ours.
     if (/^[A-Z]{3}$/.test(raw.currency) && !isCurrency(raw.currency)) return
     if (!isCurrency(raw.currency)) return notRead(raw, place, "currency")
     const currency = raw.currency
     const at = momentIn(raw.at)
     if (at === null) return notRead(raw, place, "at")
-    // Whether what leaves is written with a sign is not documented: the type says it.
+    // Whether outgoing amounts have a sign is not documented; the type gives the direction.
     const format = meaning !== "correction" && meaning.is === "fee" ? majorUnits.up : majorUnits.exact
     const unsigned = raw.amount.replace(/^[+-]/, "")
     const amount = format(unsigned, currency)
@@ -158,7 +164,7 @@ export const statementRows = (name: string): StatementRows => {
     },
     hasHeader: () => header !== null,
     without: () => (header === null || missing().length === 0 ? null : { missing: missing(), there: header.there }),
-    // Where one of its rows cannot be read, its fee may not be all.
+    // When one of its rows cannot be parsed, its fee may be incomplete.
     lines: () => [
       ...[...entries.values()].flatMap((entry) => linesOf(unreadable.has(entry.id) ? { ...entry, fee: null } : entry)),
       ...corrections
@@ -178,7 +184,7 @@ interface Header {
 
 const NAMES_AT_MOST = 8
 
-/** A deposit's number is a UUID, and a reference of ours has 26 characters. */
+/** A deposit's number is a UUID; our reference has 26 characters. */
 const namesIn = (text: string): ReadonlyArray<string> =>
   (text.match(/[A-Za-z0-9-]+/g) ?? []).filter((word) => isReference(word) || UUID.test(word))
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
@@ -201,7 +207,7 @@ const linesOf = ({ fee, id, moved, names, of, undone }: Entry): ReadonlyArray<St
     ...(of === "refund" && { refundOf: [...names] })
   }))
 
-/** A fee by itself: of a payment that is not in the file, or by a number that is not the payment's. */
+/** A time without a zone is UTC, as pawaPay says. */
 const withoutPayment = ({ at, fee, id, moved, place, undone }: Entry): ReadonlyArray<UnreadableRow> =>
   fee === null || moved.length + undone.length > 0
     ? []

@@ -13,10 +13,10 @@ import { InitiationAnswer, type Payment, paymentId, StatusAnswer } from "./Wire.
 
 const { readAsUnknown } = identity
 
-/** A refusal can come with any of these; elsewhere even the word REJECTED proves nothing. */
+/** A refusal comes with one of these statuses; with any other, even the word REJECTED proves nothing. */
 const canRefuse = (status: number): boolean => isSuccess(status) || status === 400 || status === 401 || status === 403
 
-/** The answer to POST /payouts and POST /deposits. */
+/** The response to POST /payouts and POST /deposits. */
 export const initiated = (
   kind: PaymentKind,
   response: ProviderResponse,
@@ -36,13 +36,13 @@ export const initiated = (
   if (!isSuccess(response.status)) return readAsUnknown(response)
   if (id === null) return unreadable("the answer names no payment", status)
   if (status === "DUPLICATE_IGNORED") return { confirm: (looked) => afterDuplicate(looked, own) }
-  // While an operator is down a payout is ENQUEUED at once.
+  // While an operator is down, a payout is ENQUEUED at once.
   return standingOf(status) === "pending"
     ? withoutAlarm(acceptedAs({ providerReference: own, note: status }))
     : unreadable("the status has no meaning here", status)
 }
 
-/** The outcome of a payment that was there before; where its status cannot be read it is at least under way. */
+/** The outcome of a payment that existed before. When its status cannot be parsed, it is at least in progress. */
 const afterDuplicate = (
   { alarm, fact }: FactWithAlarm<StatusOutcome>,
   providerReference: string
@@ -51,10 +51,10 @@ const afterDuplicate = (
     ? { fact, alarm }
     : { fact: acceptedAs({ providerReference, note: "DUPLICATE_IGNORED" }), alarm }
 
-/** By the contract, where the payment does not say it. */
+/** The contract fee, for payments that do not name theirs. */
 export type FeeOf = (amount: MinorUnits) => MinorUnits | null
 
-/** The answer to GET /payouts/{id} and GET /deposits/{id}. */
+/** The response to GET /payouts/{id} and GET /deposits/{id}. */
 export const found = (
   kind: PaymentKind,
   response: ProviderResponse,
@@ -71,7 +71,7 @@ export const found = (
 type Expected = Pick<StatusQuery, "reference" | "party">
 
 export const standingOf = vocabulary({
-  // SUBMITTED is its older word for the one before it, which its page of test numbers still has.
+  // SUBMITTED is the older word for ACCEPTED; pawaPay's page of test numbers still has it.
   pending: ["ACCEPTED", "ENQUEUED", "PROCESSING", "SUBMITTED", "IN_RECONCILIATION"],
   successful: ["COMPLETED"],
   failed: ["FAILED"]
@@ -104,7 +104,7 @@ const answerOf = (
 }
 
 const UNSAID = "UNSPECIFIED_FAILURE"
-/** Final too, but pawaPay advises to look a second time. */
+/** Final too, but pawaPay recommends to poll once more. */
 const UNSURE = "UNKNOWN_ERROR"
 
 const idOf = (kind: PaymentKind, { depositId, payoutId }: Pick<Payment, "depositId" | "payoutId">): string | null =>

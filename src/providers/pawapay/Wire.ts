@@ -3,12 +3,12 @@ import type { Reference } from "../../domain/Ids.ts"
 import { uuidOf } from "../ReferenceId.ts"
 import { Amount, nullable, Text } from "../WireNumber.ts"
 
-// pawaPay's HTTP bodies, as far as the gateway uses them: shared by the adapter and the simulator. Amounts are decimal strings in major
-// units; members that are not named here are ignored.
+// The parts of pawaPay's HTTP bodies that the gateway uses, shared by the adapter and the simulator. Amounts are decimal
+// strings in major units. Members that are not named here are ignored.
 
 const FailureReason = Schema.Struct({ failureCode: Schema.String, failureMessage: nullable(Schema.String) })
 
-// The other side of the payment. `provider` names the network and its country together.
+// The other party of the payment. `provider` names both the network and its country.
 const Account = Schema.Struct({
   type: Schema.Literal("MMO"),
   accountDetails: Schema.Struct({ provider: Schema.String, phoneNumber: Schema.String })
@@ -25,7 +25,7 @@ const request = {
   metadata: Schema.optionalKey(Schema.Array(Schema.Record(Schema.String, Schema.Unknown)))
 }
 
-// POST /deposits. The identifier is a UUID v4 of ours, and the same one again is ignored.
+// POST /deposits. The identifier is a UUID v4 of ours; a repeated one is ignored.
 export const DepositRequest = Schema.Struct({
   depositId: Schema.String,
   ...request,
@@ -40,7 +40,8 @@ export type PayoutRequest = typeof PayoutRequest.Type
 
 const ids = { depositId: nullable(Schema.String), payoutId: nullable(Schema.String) }
 
-// Both are answered so, with 200 for a business refusal too; the identifier may then be null. An error of theirs has no status.
+// The response to both, with 200 even for a business refusal; the identifier may then be null. An error of pawaPay's has no
+// status.
 export const InitiationAnswer = Schema.Struct({
   ...ids,
   status: Schema.optionalKey(Schema.String),
@@ -48,7 +49,7 @@ export const InitiationAnswer = Schema.Struct({
   failureReason: nullable(FailureReason)
 })
 
-/** One payment, as GET /deposits/{id} and GET /payouts/{id} wrap it, and as a callback carries it. */
+/** One payment: in the `data` of GET /deposits/{id} and GET /payouts/{id}, and as the body of a callback. */
 export const Payment = Schema.Struct({
   ...ids,
   status: Schema.String,
@@ -60,7 +61,7 @@ export const Payment = Schema.Struct({
   payer: nullable(ShownAccount),
   failureReason: nullable(FailureReason),
   created: Schema.optionalKey(Schema.String),
-  /** The operator's number of it, read where it is one. */
+  /** The operator's number of the payment, read if it is one. */
   providerTransactionId: Schema.optionalKey(Schema.Unknown)
 })
 export type Payment = typeof Payment.Type
@@ -74,7 +75,7 @@ export const BalancesAnswer = Schema.Struct({
 })
 export const Wallet = Schema.Struct({ country: Schema.String, balance: Amount, currency: Schema.String })
 
-// POST /statements: the handle is pawaPay's. The file is made afterwards.
+// POST /statements returns pawaPay's handle; the file is created afterwards.
 export const StatementRequest = Schema.Struct({
   wallet: Schema.Struct({
     country: Schema.String,
@@ -82,7 +83,7 @@ export const StatementRequest = Schema.Struct({
     provider: Schema.optionalKey(Schema.String)
   }),
   callbackUrl: Schema.String,
-  /** To the second, in UTC, without saying so. */
+  /** In whole seconds of UTC, without a zone. */
   startDate: Schema.String,
   endDate: Schema.String,
   compressed: Schema.optionalKey(Schema.Boolean)
@@ -93,25 +94,25 @@ export const StatementAccepted = Schema.Struct({
   failureReason: nullable(FailureReason)
 })
 
-// GET /statements/{id}. `downloadUrl` opens the file by itself, for a day.
+// GET /statements/{id}. `downloadUrl` opens the file without authentication, for a day.
 export const StatementAnswer = Schema.Struct({
   status: Schema.String,
   data: nullable(
     Schema.Struct({ status: Schema.String, downloadUrl: nullable(Schema.String), failureReason: nullable(FailureReason) })
   )
 })
-/** A row of GET /wallet-balances, as far as it names the wallet. */
+/** The part of a row of GET /wallet-balances that names the wallet. */
 export const StatementWallet = Schema.Struct({
   country: Schema.String,
   currency: Schema.String,
   provider: nullable(Schema.String)
 })
 
-// GET /active-conf. `operationTypes` is a record by operation; in other forms a list, of which a row names its operation or is such a record.
+// GET /active-conf. `operationTypes` is a record by operation, or a list whose rows name their operation or are such records.
 const ByOperation = Schema.Record(Schema.String, Schema.Unknown)
 const OperationTypes = Schema.Union([ByOperation, Schema.Array(ByOperation)])
 export const ActiveConfAnswer = Schema.Struct({ countries: Schema.Array(Schema.Unknown) })
-/** One of the operations, in both forms; each member is read by itself. */
+/** One of the operations, in either form; each member is parsed separately. */
 export const ActiveOperation = Schema.Struct({
   status: Schema.optionalKey(Schema.Unknown),
   minAmount: Schema.optionalKey(Schema.Unknown),
@@ -132,12 +133,12 @@ export const ActiveCountry = Schema.Struct({
   )
 })
 
-// GET /public-key/http: what callbacks are signed with.
+// GET /public-key/http: the keys for verifying callbacks.
 export const PublicKeysAnswer = Schema.Array(Schema.Unknown)
 export const PublicKey = Schema.Struct({ id: Schema.String, key: Schema.String })
 
 // POST /predict-provider
 export const PredictRequest = Schema.Struct({ phoneNumber: Schema.String })
 
-/** pawaPay wants a UUID v4 of ours. */
+/** pawaPay requires a UUID v4 of ours. */
 export const paymentId = (reference: Reference): string => uuidOf(`pawapay/${reference}`)

@@ -31,7 +31,7 @@ import {
   voucherOutcome
 } from "./Translate.ts"
 
-/** A reference that was used is refused, for charges and for transfers, and both are verified by it. */
+/** A reference that was used before is refused, for charges and transfers; both are looked up by it. */
 const guarantees: ProviderGuarantees = {
   clientReference: "unique_reject",
   lookup: "by_client_ref",
@@ -41,13 +41,13 @@ const guarantees: ProviderGuarantees = {
   bankAccountCountries: resolvingCountries
 }
 
-/** For the prompt: Paystack's page on mobile money gives a payer so long. */
+/** For the prompt, by Paystack's documentation of mobile money. */
 const PROMPT_MS = 180_000
-/** A page of Wave's, whose documents show sessions of a day. Paystack closes none. */
+/** For a page of Wave's, whose documentation shows sessions of one day. Paystack closes none. */
 const PAGE_MS = 86_400_000
 const lifeOf = ({ charge }: StatusQuery): number => (charge?.network === "WAVE" ? PAGE_MS : PROMPT_MS)
 
-/** One integration at Paystack. A call takes at most `timeoutMs`; the lookup after a refusal, or a voucher, as long again. */
+/** One integration at Paystack. A call takes at most `timeoutMs`; the lookup after a refusal, or a voucher, takes as long again. */
 export const paystack = adapterOf(identity, guarantees, function* (settings: PaystackSettings, transport) {
   const { baseUrl, emailDomain, fees, secretKey, timeoutMs } = settings
   const connection = connectionTo(identity, bearerClient(baseUrl, secretKey, transport), timeoutMs)
@@ -87,9 +87,9 @@ const transferring = ({ client, deadline }: Connection) =>
     return transferOutcome(yield* client(call, until), expectedOf(order))
   })
 
-/** A charge of mobile money; a network that wants a voucher gets it in a second call. */
+/** A mobile-money charge. A network that requires a voucher gets it in a second call. */
 const charging = ({ call }: Connection, emailDomain: string) => {
-  /** A refusal is looked into at once: what is there may still want its voucher. */
+  /** A refusal is looked up at once, because an existing charge may still need its voucher. */
   const confirmRefusal = Effect.fnUntraced(function* (order: ChargeOrder, response: ProviderResponse) {
     const first = chargeOutcome(response, expectedOf(order))
     if (!("confirm" in first)) return first

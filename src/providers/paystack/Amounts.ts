@@ -3,7 +3,7 @@ import { type Currency, exponents } from "../../domain/Currency.ts"
 import { LARGEST_AMOUNT, type MinorUnits, minor } from "../../domain/Money.ts"
 import type { AmountFormat } from "../ProviderStatus.ts"
 
-// Paystack counts hundredths of every currency, also of one without decimals: XOF 500 is 50000.
+// Paystack counts hundredths of every currency, even of one without decimals: XOF 500 is 50000.
 
 const PAYSTACK_DECIMALS = 2
 
@@ -11,11 +11,11 @@ const subunitsOfOne = (currency: Currency): bigint => 10n ** BigInt(PAYSTACK_DEC
 
 export const toSubunits = (amount: bigint, currency: Currency): bigint => amount * subunitsOfOne(currency)
 
-/** `inexact` where it is no whole count, or not one of our minor units. */
+/** `inexact` when it is not a whole number, or not a multiple of our minor unit. */
 export const fromSubunits = (text: string, currency: Currency): Result.Result<MinorUnits, "inexact"> =>
   Result.flatMap(counted(text, currency), ({ rest, units }) => (rest === 0n ? Result.succeed(units) : Result.fail("inexact")))
 
-/** A fee that is finer than the currency is rounded up, as it was when it was held. */
+/** A fee that is finer than the currency is rounded up, as when it was reserved. */
 export const fromSubunitsUp = (text: string, currency: Currency): Result.Result<MinorUnits, "inexact"> =>
   Result.map(counted(text, currency), ({ rest, units }) => (rest === 0n ? units : minor(units + 1n)))
 

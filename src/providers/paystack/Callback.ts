@@ -23,7 +23,7 @@ const hintOf = hintReader(
 
 const isAboutCharge = (event: string): boolean => /^(charge\.dispute|refund)\./.test(event)
 
-// A refund and a dispute say nothing of the whole charge: what became of it is asked.
+// A refund or a dispute does not give the state of the whole charge, so the charge is polled.
 const eventMeaning = vocabulary({
   successful: ["charge.success", "transfer.success"],
   failed: ["charge.failed", "transfer.failed"],

@@ -57,7 +57,7 @@ const disputes = clawbackList({
   })
 })
 
-/** `declined`: the dispute was, and the money is ours. */
+/** `declined`: the dispute was declined, and we keep the money. */
 const resolutionState = clawbackStates({ taken: ["merchant-accepted", "auto-accepted"], kept: ["declined"] })
 
 const openDisputes: ReadonlySet<string> = new Set(["awaiting-merchant-feedback", "awaiting-bank-feedback", "pending"])

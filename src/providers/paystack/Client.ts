@@ -5,11 +5,11 @@ import type { ContractFees } from "../ContractFees.ts"
 export interface PaystackSettings {
   /** `https://api.paystack.co` */
   readonly baseUrl: string
-  /** Opens the account, chooses its mode and signs its callbacks. */
+  /** Opens the account, determines its mode and signs its callbacks. */
   readonly secretKey: Redacted.Redacted
   readonly fees: ContractFees
-  /** Of the addresses that stand for payers who gave none. */
+  /** The domain of generated addresses, for payers without one. */
   readonly emailDomain: string
-  /** For one call, and for a payout's recipient with it. */
+  /** For one call; for a payout including its recipient. */
   readonly timeoutMs: number
 }

@@ -5,16 +5,16 @@ import type { Destination, MomoParty } from "../../domain/Party.ts"
 import type { PricedPlaces } from "../FeeSchedule.ts"
 import { plainRule, recipientName } from "../ProviderText.ts"
 
-// The destinations that Paystack reaches, in its own codes. Any other is refused before anything is sent.
+// The destinations that Paystack reaches, with its codes. Any other is refused without a call.
 
 interface Country {
   readonly currency: Currency
-  /** As the list of banks is asked for. */
+  /** As in the query of the list of banks. */
   readonly name: string
   readonly prefix: string
-  /** A bank account's kind of recipient. */
+  /** The recipient type of a bank account. */
   readonly bankType: string | null
-  /** Whether the name of an account's holder can be asked for. */
+  /** Whether the name of an account's holder can be looked up. */
   readonly resolves: boolean
   readonly chargeProviders: Readonly<Record<string, string>>
   readonly recipientBanks: Readonly<Record<string, string>>
@@ -65,7 +65,7 @@ export const countryOf = (country: string): Country | undefined => countries[cou
 
 type Method = "momo" | "bank"
 
-/** By which methods a country is paid. */
+/** The methods by which a country can be paid. */
 export const payableBy = (country: string): ReadonlyArray<Method> => {
   const found = countryOf(country)
   const methods: ReadonlyArray<Method> = ["momo", "bank"]
@@ -77,7 +77,7 @@ export const payableBy = (country: string): ReadonlyArray<Method> => {
 export const isPayable = ({ country, currency, method }: Pick<Corridor, "country" | "currency" | "method">): boolean =>
   countryOf(country)?.currency === currency && payableBy(country).some((one) => one === method)
 
-/** Paystack quotes no transfer; its answers name the fee of each charge. */
+/** Paystack quotes no transfers; its responses name the fee of each charge. */
 export const pricedPlaces: PricedPlaces = {
   payout: Object.entries(countries).flatMap(([country, { currency, recipientBanks }]) =>
     payableBy(country).map((method) => ({
@@ -89,7 +89,7 @@ export const pricedPlaces: PricedPlaces = {
   )
 }
 
-/** The number and the provider of a charge; undefined for a network that Paystack does not charge. */
+/** The number and provider of a charge; undefined for a network that Paystack does not charge. */
 export const chargedParty = (
   { country, msisdn, network }: MomoParty,
   currency: Currency
@@ -100,7 +100,7 @@ export const chargedParty = (
   return { phone: country === "GH" ? national(msisdn, found) : `+${digitsOf(msisdn)}`, provider }
 }
 
-/** The body of POST /transferrecipient; undefined for what Paystack does not pay. */
+/** The body of POST /transferrecipient; undefined for a destination that Paystack does not pay. */
 export const recipientBody = (destination: Destination, currency: Currency): object | undefined => {
   const found = countryOf(destination.country)
   if (found === undefined || found.currency !== currency) return undefined
@@ -125,14 +125,14 @@ export const recipientBody = (destination: Destination, currency: Currency): obj
   }
 }
 
-/** As long as an account's name may be: Paystack names no bound. */
+/** The maximum length of account names; Paystack documents no limit. */
 export const nameRule = plainRule(128)
 
-/** As people of the country write their own numbers. */
+/** In the country's national format. */
 const national = (msisdn: Redacted.Redacted, { prefix }: Country): string => {
   const digits = digitsOf(msisdn)
   return digits.startsWith(prefix) ? `0${digits.slice(prefix.length)}` : digits
 }
 
-/** With the country's prefix, and without the plus sign. */
+/** With the country's prefix but without the plus sign. */
 const digitsOf = (msisdn: Redacted.Redacted): string => Redacted.value(msisdn).replace(/^\+/, "")

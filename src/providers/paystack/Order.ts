@@ -6,7 +6,7 @@ import { toSubunits } from "./Amounts.ts"
 import { chargedParty } from "./Networks.ts"
 import { wireReference } from "./Wire.ts"
 
-// From the gateway's orders to Paystack's bodies.
+// Builds Paystack's bodies from the gateway's orders.
 
 /** POST /transfer */
 export const transferBody = ({ corridor, narration, quote, reference }: PayoutOrder, recipient: string): object => ({
@@ -18,10 +18,10 @@ export const transferBody = ({ corridor, narration, quote, reference }: PayoutOr
   ...(narration === null ? {} : { reason: noteText(reasonRule, narration, reference) })
 })
 
-/** As long as the gateway's narrations: Paystack names no bound. */
+/** The maximum length of the gateway's narrations; Paystack documents no limit. */
 export const reasonRule = plainRule(140)
 
-/** As long as the gateway's: Paystack names no bound. */
+/** The gateway's maximum; Paystack documents no limit. */
 const LONGEST_EMAIL = 254
 
 /** POST /charge; undefined for a network that Paystack does not charge. */

@@ -4,7 +4,7 @@ import type { ContractFees } from "../ContractFees.ts"
 import { contractQuote, quoteRefused } from "../Quotes.ts"
 import { isPayable } from "./Networks.ts"
 
-/** By the contract: Paystack quotes nothing. */
+/** From the contract: Paystack gives no quotes. */
 export const quoteOf = (order: QuoteOrder, fees: ContractFees, now: Instant): PayoutQuote | QuoteRefused => {
   const { corridor, destinationCountry, destinationCurrency } = order
   const isAcross = destinationCurrency !== corridor.currency || destinationCountry !== corridor.country

@@ -34,7 +34,7 @@ export const referenceData = ({ call, get, giveUp, name, read }: Connection): Re
 
   const resolve: Required<ReferenceData>["resolve"] = Effect.fn("paystack.resolve")(function* (account) {
     const found = countryOf(account.country)
-    // That Paystack cannot say is not that there is no such account.
+    // Paystack cannot look up accounts there, which says nothing about the account.
     if (found === undefined || !found.resolves) return yield* new ProviderError({})
     const search = new URLSearchParams({
       account_number: Redacted.value(account.accountNumber),
@@ -69,10 +69,13 @@ export const referenceData = ({ call, get, giveUp, name, read }: Connection): Re
   return { banks, resolve, countries: countries(), balances: balances() }
 }
 
-/** Mobile networks are listed among the banks, and are paid as the corridor's networks; Kenya's tills and paybills are no accounts of a person. */
+/**
+ * Leaves out mobile networks, which are listed among the banks but paid as the corridor's networks, and Kenya's tills and
+ * paybills, which are not personal accounts.
+ */
 const isPaid = ({ active, is_deleted, supports_transfer, type }: typeof Bank.Type): boolean =>
   active === true && is_deleted !== true && supports_transfer === true && type?.startsWith("mobile_money") !== true
 
-/** Older answers say it with 400, newer ones with 422. */
+/** Older responses use 400, newer ones 422. */
 const isUnresolvable = (response: ProviderResponse): boolean =>
   response._tag === "Answered" && (response.status === 400 || response.status === 422) && errorOf(response) !== undefined

@@ -21,30 +21,33 @@ const NOT_ADMITTED = "Paystack refuses the gateway's key or its address"
 
 export const identity: Identity = { name: "paystack", title: "Paystack", readAsUnknown: unknownReader("Paystack", NOT_ADMITTED) }
 
-/** A refusal in Paystack's own form; a page of something before it is none. */
+/** A refusal in Paystack's own form; a proxy's page is not one. */
 export const errorOf = errorIn(ErrorAnswer)
 
-/** The corridor names whom this provider does not reach. */
+/** The corridor names a destination that this provider does not reach. */
 export const unreachable = misroutedTo(
   identity.title,
   "The provider does not serve this network or country.",
   "Paystack has no code for it: nothing was sent"
 )
 
-/** Our key or our address: nothing was executed. */
+/** Paystack refuses our key or our IP address: nothing was executed. */
 const notAdmitted = accountRefused(NOT_ADMITTED)
 
-/** The statuses with which POST /transferrecipient, POST /transfer and POST /charge refuse; 401 and 403 are our own account's fault. */
+/** The statuses with which POST /transferrecipient, POST /transfer and POST /charge refuse; 401 and 403 concern our own account. */
 const refusing = [400, 404, 422]
 
 export type Operation = "charge" | "voucher" | "transfer"
 
-/** The type of a request that was not carried out for its own sake. Paystack's other types are faults of its own or of its partners: by then anything may have been done. */
+/**
+ * The error type of a request that was refused because of its content. Paystack's other types are faults of its own or its
+ * partners', after which anything may have been executed.
+ */
 const OF_THE_REQUEST = "validation_error"
 
 const shortBalance = poolShort("Paystack refuses a transfer: the balance there is not enough")
-// Refusals of Paystack's documents, by operation: codes, and the texts of those that have no type and no code. Any other one without a type
-// proves nothing.
+// The refusals in Paystack's documentation, by operation: codes, and the texts of refusals without type and code. Any other
+// refusal without a type proves nothing.
 const documented: Readonly<Record<Operation, ReadonlyMap<string, ProviderRefusal>>> = {
   charge: new Map(),
   voucher: new Map([["Provided registration token is invalid", refusedUnsaid]]),
@@ -58,7 +61,7 @@ const documented: Readonly<Record<Operation, ReadonlyMap<string, ProviderRefusal
 }
 
 interface PaystackRefusal extends FactWithAlarm<Refused> {
-  /** Whether Paystack's documents say that nothing was carried out. */
+  /** Whether Paystack's documentation says that nothing was executed. */
   readonly isProven: boolean
 }
 
@@ -77,7 +80,10 @@ const refusal = (operation: Operation, response: ProviderResponse): PaystackRefu
   }
 }
 
-/** The refusal of a call that moves money, believed once nothing is found; one that proves nothing leaves the outcome open even then. */
+/**
+ * The refusal of a call that moves money. It counts once a lookup finds nothing; a refusal that proves nothing leaves the
+ * outcome open even then.
+ */
 export const moneyCallRefusal = (
   operation: "charge" | "transfer",
   response: ProviderResponse
@@ -88,15 +94,15 @@ export const moneyCallRefusal = (
     : onceNotFound(refused, usedReference(response) ?? (refused.isProven ? undefined : notProven(refused)))
 }
 
-/** The refusal of a voucher; of one that proves nothing the charge may be under way. */
+/** The refusal of a voucher. After one that proves nothing the charge may be in progress. */
 export const voucherRefusal = (response: ProviderResponse): FactWithAlarm<Refused> | undefined => {
   const refused = refusal("voucher", response)
   return refused?.isProven === true || TRIED_OUT.test(errorOf(response)?.message ?? "") ? refused : undefined
 }
-/** It names the minutes until the next voucher is taken. */
+/** It names the minutes until the next voucher is accepted. */
 const TRIED_OUT = /^Too many attempts\. You have to wait for \d+ minutes?/
 
-/** Of a recipient who is not there no transfer was sent. Where the fault is Paystack's or its partner's, the recipient may be there. */
+/** Without a recipient no transfer was sent. After a fault of Paystack's or its partner's, the recipient may exist. */
 export const recipientRefusal = (response: ProviderResponse): FactWithAlarm<Refused> | undefined => {
   const error = errorOf(response)
   if (response._tag !== "Answered" || error === undefined || !refusing.includes(response.status)) return undefined
@@ -105,7 +111,7 @@ export const recipientRefusal = (response: ProviderResponse): FactWithAlarm<Refu
     : undefined
 }
 
-/** Paystack itself says that it has nothing by our reference: 404, or 400 with the code for that. */
+/** Paystack says that it has nothing with our reference: 404, or 400 with the code for that. */
 export const notFound = (response: ProviderResponse) => {
   const error = errorOf(response)
   if (response._tag !== "Answered" || error === undefined) return undefined
@@ -113,17 +119,17 @@ export const notFound = (response: ProviderResponse) => {
   return isAbsent ? withoutAlarm({ _tag: "NotFound", note: "nothing by our reference" } as const) : undefined
 }
 
-/** Where a text says that an earlier arrival of the same request took the reference. */
+/** For a text that says that an earlier copy of the same request used the reference. */
 const usedReference = (response: ProviderResponse): FactWithAlarm<Unknown> | undefined =>
   USED_REFERENCE.test(errorOf(response)?.message ?? "") ? usedAt(identity.title) : undefined
 const USED_REFERENCE = /\b(duplicate|already exists|unique reference)\b|^Transaction reference is invalid/i
 
 const unfinished = refusalOf("other", "timed_out", "The payer did not finish in time.")
 
-/** Why a charge failed. Declined, no balance, no answer: only a text tells them apart. */
+/** Why a charge failed. Only a text distinguishes declined, no balance and no response. */
 export const chargeFailure = (status: string): ProviderRefusal => (status === "timeout" ? unfinished : notPaid)
 
-/** A charge that waits for a voucher and got none. */
+/** A charge that requires a voucher and got none. */
 export const withoutVoucher = (note: string): FactWithAlarm<Refused> =>
   refusedBy(
     refusalOf(

@@ -7,12 +7,12 @@ import { paystack } from "./Adapter.ts"
 import type { PaystackSettings } from "./Client.ts"
 import { pricedPlaces } from "./Networks.ts"
 
-/** `PAYSTACK_BASE_URL`, the contract's fees of payouts, `PAYSTACK_EMAIL_DOMAIN`, and for each mode `SECRET_KEY`. */
+/** `PAYSTACK_BASE_URL`, the contract's payout fees, `PAYSTACK_EMAIL_DOMAIN`, and for each mode `SECRET_KEY`. */
 export const paystackProvider = knownProvider<PaystackSettings>({
   name: "paystack",
   credentials: ["SECRET_KEY"],
   contract: { places: pricedPlaces, fees: ({ fees }) => fees },
-  // No number is documented: ours.
+  // Paystack documents no limit; this is our choice.
   pace: { count: 10, windowMs: 1_000, burst: 10 },
   account: (reader) => {
     const { baseUrl, own, shared, timeoutMs } = reader
@@ -22,7 +22,7 @@ export const paystackProvider = knownProvider<PaystackSettings>({
     if (secretKey === null) return null
     return { baseUrl, timeoutMs, secretKey, fees, emailDomain: payerDomain }
   },
-  // Neither a key nor any free answer names the account. The key chooses the mode, whatever its settings are called.
+  // Neither a key nor any free call names the account. The key determines the mode, whatever its settings are called.
   identity: ({ secretKey }) => ({ within: keyMode(secretKey), own: secretKey }),
   open: paystack
 })

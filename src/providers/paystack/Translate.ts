@@ -31,7 +31,7 @@ type Charge = (typeof ChargeAnswer.Type)["data"]
 
 const { readAsUnknown } = identity
 
-/** The payer's voucher is still missing, and only we could bring it: nothing moves until then. */
+/** The payer's voucher is missing, and only we can submit it: nothing moves until then. */
 export interface VoucherMissing {
   readonly _tag: "VoucherMissing"
   readonly note: string
@@ -39,9 +39,9 @@ export interface VoucherMissing {
 
 const REDIRECT = "open_url"
 const VOUCHER = "send_otp"
-/** Of cards and bank accounts: nobody passes on what is asked for. */
+/** For cards and bank accounts: the gateway has no way to submit the requested value. */
 const unanswerable = ["send_pin", "send_phone", "send_birthday", "send_address"]
-/** The payer has not completed it yet, and still can: Paystack's table of verify says so of what is abandoned. */
+/** The payer has not completed it yet, and still can: so says Paystack's table of statuses about `abandoned`. */
 const unfinished: ReadonlySet<string> = new Set(["abandoned", VOUCHER, ...unanswerable])
 
 const chargeMeaning = vocabulary({
@@ -51,7 +51,7 @@ const chargeMeaning = vocabulary({
   returned: ["reversed"]
 })
 
-/** In a list of a day that is over, an unfinished charge moved nothing. */
+/** In a list of a past day, an unfinished charge moved nothing. */
 export const chargeLineMeaning = (status: string): Reported | undefined =>
   unfinished.has(status) ? "failed" : chargeMeaning(status)
 
@@ -64,7 +64,7 @@ export const transferMeaning = vocabulary({
   returned: ["reversed"]
 })
 
-/** The code of a recipient; else what its absence means for a payout of which nothing was sent. */
+/** The recipient's code; otherwise the outcome of a payout of which nothing was sent. */
 export const recipientIn = (response: ProviderResponse): string | FactWithAlarm<PayoutOutcome> => {
   const answer = decoded(RecipientAnswer, response)
   if (Option.isSome(answer)) return answer.value.data.recipient_code
@@ -72,7 +72,7 @@ export const recipientIn = (response: ProviderResponse): string | FactWithAlarm<
   return recipientRefusal(response) ?? { ...notSent(`no recipient: ${fact.note}`), alarm }
 }
 
-/** The answer to POST /transfer, which never names the fee: a delivery at once is polled. */
+/** The response to POST /transfer, which never names the fee: a transfer that is delivered at once is polled. */
 export const transferOutcome = (response: ProviderResponse, expected: ExpectedTransaction): MoneyCallAnswer<PayoutOutcome> =>
   moneyCallAnswer(response, {
     refused: moneyCallRefusal("transfer", response),
@@ -81,7 +81,7 @@ export const transferOutcome = (response: ProviderResponse, expected: ExpectedTr
     read: ({ data }) => asAccepted(transferAnswer(data, expected))
   })
 
-/** The answer to GET /transfer/verify/{reference}. */
+/** The response to GET /transfer/verify/{reference}. */
 export const transferFound = (response: ProviderResponse, expected: ExpectedTransaction): FactWithAlarm<StatusOutcome> => {
   const answer = decoded(TransferAnswer, response)
   return Option.isSome(answer) ? transferAnswer(answer.value.data, expected) : (notFound(response) ?? readAsUnknown(response))
@@ -113,14 +113,14 @@ const transferAnswer = (wire: typeof Transfer.Type, { party, reference }: Expect
 const sessionIdOf = ({ session }: typeof Transfer.Type): unknown =>
   typeof session === "object" && session !== null && "id" in session ? session.id : null
 
-/** A fee that is not named is null: the held one stands. */
+/** A fee that is not named is null: the reserved one stands. */
 export const transferSum = ({
   amount,
   currency,
   fee_charged: fee
 }: Pick<typeof Transfer.Type, "amount" | "currency" | "fee_charged">) => sumOf({ amount, currency, fee }, subunits)
 
-/** The answer to POST /charge. */
+/** The response to POST /charge. */
 export const chargeOutcome = (
   response: ProviderResponse,
   expected: ExpectedTransaction
@@ -133,8 +133,8 @@ export const chargeOutcome = (
   })
 
 /**
- * The answer to GET /charge/{reference}, after a charge that was refused: it may be there by an earlier arrival of the same request. Where
- * nothing is, the refusal stands.
+ * The response to GET /charge/{reference}, after a refused charge: an earlier copy of the same request may have created it.
+ * When there is none, the refusal stands.
  */
 export const lookupOfRefusedCharge = (
   response: ProviderResponse,
@@ -147,9 +147,12 @@ export const lookupOfRefusedCharge = (
   return Option.isNone(answer) ? readAsUnknown(response) : chargePlaced(answer.value.data, expected)
 }
 
-/** The answer to POST /charge/submit_otp. Nothing is charged before the voucher is taken, and a refused one may be followed by another. */
+/**
+ * The response to POST /charge/submit_otp. Nothing is charged before the voucher is accepted, and a refused one can be followed
+ * by another.
+ */
 export const voucherOutcome = (response: ProviderResponse, expected: ExpectedTransaction): MoneyCallAnswer<ChargeOutcome> => {
-  // The charge before it was sent: what was not, is the voucher alone.
+  // The charge was sent before; only the voucher was not.
   if (response._tag === "NotSent")
     return withoutAlarm({ _tag: "Unknown", reason: "unavailable", note: `the voucher was not sent: ${response.note}` })
   const refused = voucherRefusal(response)
@@ -181,7 +184,7 @@ const chargePlaced = (wire: Charge, expected: ExpectedTransaction): FactWithAlar
   return withoutAlarm({ ...fact, _tag: "NeedsRedirect", redirectUrl })
 }
 
-/** The answer to GET /transaction/verify/{reference}. */
+/** The response to GET /transaction/verify/{reference}. */
 export const chargeFound = (response: ProviderResponse, expected: ExpectedTransaction): FactWithAlarm<StatusOutcome> => {
   const answer = decoded(TransactionAnswer, response)
   return Option.isSome(answer) ? chargeAnswer(answer.value.data, expected) : (notFound(response) ?? readAsUnknown(response))
@@ -205,6 +208,6 @@ const chargeAnswer = (
   })
 }
 
-/** The paid amount, and Paystack's fee where it gives one. */
+/** The paid amount, and Paystack's fee if it names one. */
 export const chargeSum = ({ amount, currency, fees: fee }: Pick<Charge, "amount" | "currency" | "fees">) =>
   sumOf({ amount, currency, fee }, subunits)

@@ -2,14 +2,14 @@ import { Schema } from "effect"
 import { isReference, type Reference } from "../../domain/Ids.ts"
 import { Amount, nullable, Text } from "../WireNumber.ts"
 
-// Paystack's HTTP bodies, as far as the gateway uses them: shared by the adapter and the simulator. Amounts are hundredths of every
-// currency (Amounts.ts); members that are not named here are ignored.
+// The parts of Paystack's HTTP bodies that the gateway uses, shared by the adapter and the simulator. Amounts are hundredths of
+// every currency (Amounts.ts). Members that are not named here are ignored.
 
-/** Around every answer that is no refusal. */
+/** The envelope of every response that is not a refusal. */
 const envelope = <S extends Schema.Constraint>(data: S) =>
   Schema.Struct({ status: Schema.Literal(true), message: nullable(Schema.String), data })
 
-/** Every refusal. `code` is not on all of them. */
+/** Every refusal. Not all have a `code`. */
 export const ErrorAnswer = Schema.Struct({
   status: Schema.Literal(false),
   message: nullable(Schema.String),
@@ -17,7 +17,7 @@ export const ErrorAnswer = Schema.Struct({
   code: nullable(Schema.String)
 })
 
-/** Hundredths in a request: a JSON integer, or its digits as text. */
+/** An amount in hundredths in a request: a JSON integer, or its digits as a string. */
 const RequestAmount = Text.check(Schema.isPattern(/^[1-9]\d{0,17}$/))
 
 // POST /charge
@@ -28,7 +28,10 @@ export const ChargeRequest = Schema.Struct({
   reference: Schema.optionalKey(Schema.String),
   mobile_money: Schema.Struct({ phone: Schema.String, provider: Schema.String })
 })
-/** The answer to POST /charge, POST /charge/submit_otp and GET /charge/{reference}: `amount`, `fees` and `id` only with some statuses. */
+/**
+ * The response to POST /charge, POST /charge/submit_otp and GET /charge/{reference}. `amount`, `fees` and `id` are present with
+ * some statuses only.
+ */
 export const ChargeAnswer = envelope(
   Schema.Struct({
     reference: Schema.String,
@@ -45,7 +48,7 @@ export const SubmitOtpRequest = Schema.Struct({ otp: Schema.String, reference: S
 
 const CreatedAt = { created_at: nullable(Schema.String), createdAt: nullable(Schema.String) }
 
-/** `amount` is what the payer paid; `fees` are taken from it. */
+/** `amount` is what the payer paid; `fees` are deducted from it. */
 export const Transaction = Schema.Struct({
   id: Text,
   reference: Schema.String,
@@ -60,7 +63,7 @@ export const TransactionAnswer = envelope(Transaction)
 // GET /transaction?from&to&perPage&page, newest first.
 export const TransactionsAnswer = envelope(Schema.Array(Schema.Unknown))
 
-// POST /transferrecipient: one account is one recipient, however often it is created. Moves nothing.
+// POST /transferrecipient: one account is one recipient, however often it is created. Moves no money.
 export const RecipientRequest = Schema.Struct({
   type: Schema.String,
   name: Schema.String,
@@ -79,7 +82,7 @@ export const TransferRequest = Schema.Struct({
   reason: nullable(Schema.String),
   currency: Schema.optionalKey(Schema.String)
 })
-/** `amount` is what the recipient gets; `fee_charged` comes on top of it and is not in the answer to the transfer itself. */
+/** `amount` is what the recipient gets; `fee_charged` is added to it and is missing in the response to the transfer itself. */
 export const Transfer = Schema.Struct({
   transfer_code: Schema.NonEmptyString,
   reference: Schema.String,
@@ -87,11 +90,11 @@ export const Transfer = Schema.Struct({
   amount: Amount,
   currency: Schema.String,
   fee_charged: nullable(Amount),
-  // Only a number in the answer to the transfer itself.
+  // In the response to the transfer itself this is only a number.
   recipient: nullable(
     Schema.Union([Schema.Struct({ details: nullable(Schema.Struct({ account_number: nullable(Text) })) }), Text])
   ),
-  /** Of a transfer to a bank: the network between the banks, and its number of the transfer, read where they are there. */
+  /** For a bank transfer: the interbank network and its number of the transfer, read if present. */
   session: Schema.optionalKey(Schema.Unknown),
   ...CreatedAt,
   updated_at: nullable(Schema.String),
@@ -101,12 +104,13 @@ export const Transfer = Schema.Struct({
 export const TransferAnswer = envelope(Transfer)
 // GET /transfer?from&to&perPage&page, newest first.
 export const TransfersAnswer = envelope(Schema.Array(Schema.Unknown))
-/** A row of it: not every list shows our reference. */
+/** A row of it. Not every list shows our reference. */
 export const ListedTransfer = Schema.Struct({ ...Transfer.fields, reference: nullable(Schema.String) })
 
 const ChargeNamed = Schema.Struct({ reference: nullable(Text), id: nullable(Text) })
 
-// GET /dispute?from&to&perPage&page&transaction. `refund_amount` is what is asked back; `resolution` is there once it is resolved.
+// GET /dispute?from&to&perPage&page&transaction. `refund_amount` is the disputed amount; `resolution` is present once it is
+// resolved.
 export const Dispute = Schema.Struct({
   id: Text,
   refund_amount: nullable(Amount),
@@ -117,7 +121,7 @@ export const Dispute = Schema.Struct({
   dueAt: nullable(Schema.String),
   transaction: nullable(ChargeNamed)
 })
-// GET /refund?from&to&perPage&page&transaction. The charge is its number, or named beside it.
+// GET /refund?from&to&perPage&page&transaction. The charge is given by its number, or named beside it.
 export const Refund = Schema.Struct({
   id: Text,
   amount: nullable(Amount),
@@ -154,7 +158,7 @@ export const ResolveAnswer = envelope(Schema.Struct({ account_name: Schema.Strin
 export const CountriesAnswer = envelope(Schema.Array(Schema.Unknown))
 export const Country = Schema.Struct({ iso_code: Schema.String, name: Schema.String, calling_code: nullable(Text) })
 
-/** The callback. A refund and a dispute name the charge that they are of; their own `id` is none of a charge. */
+/** The callback. A refund and a dispute name their charge; their own `id` is not a charge's. */
 export const CallbackBody = Schema.Struct({
   event: Schema.optionalKey(Schema.String),
   data: Schema.optionalKey(
@@ -168,11 +172,12 @@ export const CallbackBody = Schema.Struct({
   )
 })
 
-// A transfer's reference has no capital letters, and ours has no other ones: the same reference in small letters, for charges too.
+// A transfer's reference may not contain capital letters, and ours has no others: so our reference is sent in lower case, also
+// for charges.
 
 export const wireReference = (reference: Reference): string => reference.toLowerCase()
 
-/** Ours, where it is one. */
+/** Our reference, if it is one. */
 export const ownReference = (wire: string): Reference | null => {
   const upper = wire.toUpperCase()
   return wire === wire.toLowerCase() && isReference(upper) ? upper : null

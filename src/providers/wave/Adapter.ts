@@ -27,9 +27,9 @@ import {
 } from "./Wire.ts"
 
 /**
- * A payout's key is our reference, and the same key with the same body is the same payout; a second session is another one. Both are searched by our
- * reference. For how long Wave's search may miss what an error of its own left is not documented: for a day "not found" proves nothing, and by then
- * a person has the payment.
+ * A payout's idempotency key is our reference: the same key and body is the same payout. A repeated checkout session is a new
+ * one. Both can be searched by our reference. For how long Wave's search may miss what was created despite an error is not
+ * documented: for a day "not found" proves nothing, and by then an operator handles the payment.
  */
 const guarantees: ProviderGuarantees = {
   clientReference: "idempotent",
@@ -40,7 +40,7 @@ const guarantees: ProviderGuarantees = {
   notFoundGraceMs: 86_400_000
 }
 
-/** Our wallets at Wave. A call takes at most `timeoutMs`; the search after a refusal as long again. */
+/** Our wallets at Wave. A call takes at most `timeoutMs`; the search after a refusal takes as long again. */
 export const wave = adapterOf(identity, guarantees, function* (settings: WaveSettings, transport) {
   const { baseUrl, fees, timeoutMs, wallets: accounts } = settings
   const open = openWallet(baseUrl)
@@ -69,14 +69,14 @@ export const wave = adapterOf(identity, guarantees, function* (settings: WaveSet
   })
   return {
     callbacks: waveCallbacks(accounts.map(({ webhookSecret }) => webhookSecret)),
-    // A reversal brings the fee back with the payout.
+    // A reversal returns the fee together with the payout.
     payouts: { reachesNetwork, quote: branches.quote(fees, { feeReturns: true }), ...payouts },
     collections: {
       reachesNetwork,
       contractFee: (charge) => contractFee(fees, { ...charge, direction: "collection" }),
       ...charges
     },
-    // Wave knows no banks, and compares a holder's name without telling it.
+    // Wave lists no banks, and compares a holder's name without disclosing it.
     reference: {
       countries: branches.countries((country) => places[country]),
       balances: branches.balances(({ connection: { get, name } }) =>
@@ -87,10 +87,13 @@ export const wave = adapterOf(identity, guarantees, function* (settings: WaveSet
   }
 })
 
-/** Longer than a request lives: by then whoever opened a session has its page, or nobody ever gets it. */
+/** Longer than a request lives: by then the payer has the session's page, or never will. */
 const STRAY_AFTER_MS = 300_000
 
-/** Finds a charge. A page that no payer was sent to expires, and once the payer's time is over every page: nobody pays it afterwards. */
+/**
+ * Finds a charge. Expires the pages that no payer was sent to and, once the payer's time is over, all of its pages, so that
+ * none can be paid afterwards.
+ */
 const findingCharge = ({ client }: Connection, fees: WaveSettings["fees"]) =>
   Effect.fnUntraced(function* (order: StatusQuery, until: number) {
     const search = client({ operation: "search", method: "GET", path: sessionsPath(order) }, until)
@@ -102,6 +105,6 @@ const findingCharge = ({ client }: Connection, fees: WaveSettings["fees"]) =>
       const answer = yield* client({ operation: "expire", method: "POST", path: expirePath(id) }, until)
       if (isAnswered(answer, 200)) closed.add(id)
     }
-    // One that was paid or expired meanwhile refuses it, and the second search shows what it is.
+    // A session that was paid or expired in the meantime cannot be expired; the second search shows its state.
     return sessionFound(open.length === 0 ? found : yield* search, { ...order, fee: chargeFee(fees, order), closed })
   })

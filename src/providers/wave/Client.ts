@@ -5,13 +5,13 @@ import type { CountryAccount } from "../CountryBranches.ts"
 import type { Transport } from "../Transport.ts"
 import type { WalletCountry } from "./Networks.ts"
 
-/** A key opens one wallet, and a wallet is of one country. */
+/** A wallet in one country, opened by its own key. */
 export interface Wallet extends CountryAccount {
   readonly country: WalletCountry
   readonly apiKey: Redacted.Redacted
-  /** Of its callbacks, in whichever form they are authenticated. */
+  /** For its callbacks, in either form of authentication. */
   readonly webhookSecret: Redacted.Redacted
-  /** In whose name an aggregator moves money; null: in our own. */
+  /** The merchant for whom an aggregator moves money; null: ourselves. */
   readonly aggregatedMerchant: string | null
 }
 

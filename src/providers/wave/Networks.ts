@@ -1,7 +1,7 @@
 import { Schema } from "effect"
 import { pricedNetwork } from "../FeeSchedule.ts"
 
-/** Where Wave has wallets for businesses in XOF. No payout crosses a border. */
+/** The countries with business wallets in XOF. Payouts do not cross borders. */
 export const WalletCountry = Schema.Literals(["CI", "SN", "BF", "ML"])
 export type WalletCountry = typeof WalletCountry.Type
 export const walletCountries: ReadonlyArray<WalletCountry> = WalletCountry.literals
@@ -16,7 +16,7 @@ export const places: Readonly<Record<WalletCountry, { readonly name: string; rea
   ML: { name: "Mali", phonePrefix: "+223" }
 }
 
-/** A payout's answer names its fee, and nothing does before; a checkout session names none. */
+/** A payout's fee is known only from its response, and a checkout session names none. */
 export const pricedPlaces = pricedNetwork(
   NETWORK,
   walletCountries.map((country) => ({ country, currency: CURRENCY }))

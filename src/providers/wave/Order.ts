@@ -5,8 +5,8 @@ import type { ChargeOrder, PayoutOrder } from "../../services/ports/Provider.ts"
 import { digitsOf, noteText, plainRule, providerText } from "../ProviderText.ts"
 import type { Wallet } from "./Client.ts"
 
-// From the gateway's orders to Wave's bodies. A body says nothing but what the order says: the same order is the same bytes, because the same
-// key with other bytes is refused.
+// Builds Wave's bodies from the gateway's orders. A body depends only on the order: the same order gives the same bytes,
+// because Wave refuses the same key with other bytes.
 
 /** POST /v1/payout */
 export const payoutBody = (
@@ -26,7 +26,7 @@ export const payoutBody = (
   }
 }
 
-/** POST /v1/checkout/sessions, for which the page needs an address over https to lead back to, whether it was paid or not; else undefined. */
+/** POST /v1/checkout/sessions; undefined without an https URL to which the page can return the payer, paid or not. */
 export const sessionBody = (
   { amount, corridor, redirectUrl, reference, source }: ChargeOrder,
   wallet: Pick<Wallet, "aggregatedMerchant">
@@ -49,6 +49,6 @@ const merchantOf = ({ aggregatedMerchant: id }: Pick<Wallet, "aggregatedMerchant
 /** With the country's prefix and a plus sign. */
 const numberOf = (msisdn: Redacted.Redacted): string => `+${digitsOf(msisdn)}`
 
-// Their lengths are documented, their characters are not.
+// Wave documents their lengths, but not their characters.
 export const reasonRule = plainRule(40)
 export const nameRule = plainRule(255)

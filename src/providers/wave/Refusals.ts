@@ -25,7 +25,7 @@ export const identity: Identity = {
 
 const errorOf = errorIn(ErrorAnswer)
 
-/** The code of an error in Wave's own form; a page of something before it has none. */
+/** The code of an error in Wave's own form; null for a proxy's page. */
 export const codeOf = (response: ProviderResponse): string | null => {
   const { code, error, error_code } = errorOf(response) ?? {}
   return code ?? error_code ?? (typeof error === "object" ? error.code : error) ?? null
@@ -37,8 +37,8 @@ const misconfigured = (code: string): ProviderRefusal => accountRefused(`Wave re
 const notReceiving = refusalOf("party", "destination_unavailable", "The recipient's account may not receive.")
 const notPaying = refusalOf("party", "declined_by_payer", "The payer's account may not pay this.")
 
-// By the code of an error, of a payout that failed, or of the last attempt to pay a session. Which of them come as an error, and which as a failure,
-// is not documented for all.
+// By the code of an error, of a failed payout, or of a session's last payment attempt. The documentation does not say for every
+// code which of these it appears in.
 const table = {
   payout: new Map([
     ["insufficient-funds", poolShort("Wave refuses a payout: our wallet there has not enough money")],
@@ -65,7 +65,7 @@ function ofOurs(code: string) {
   return [code, misconfigured(code)] as const
 }
 
-/** Why what was taken failed. */
+/** Why an accepted call failed. */
 export const failureBy = (call: MoneyCall, code: string | null): ProviderRefusal =>
   table[call].get(code ?? "") ?? { payout: undelivered, session: notPaid }[call]
 
@@ -79,17 +79,17 @@ export const withoutPage = refusedBy(
   "no address over https to come back to"
 )
 
-/** A code goes into the history only where it is a word: it could be a sentence with a name in it. */
+/** A code is shown in the history only when it has the form of one; it could be a sentence with a name in it. */
 export const named = (code: string): string => (/^[a-z][a-z-]{1,60}$/.test(code) ? code : "a code in words")
 
-/** A conflict is with something that is there: what that is decides, and never the answer. */
+/** A conflict means that something exists: its state decides, never this response. */
 export const isConflict = (response: ProviderResponse): boolean =>
   isAnswered(response, 409) || codeOf(response) === "idempotency-mismatch"
 
-/** By Wave's rule every refusal in its own form is final, but for these and what begins with 5. */
+/** By Wave's rules every refusal in its own form is final, except these statuses and 5xx. */
 const undecided: ReadonlySet<number> = new Set([408, 429])
 
-/** The refusal in an answer to a call that moves money; undefined for every other answer. */
+/** The refusal in a response to a call that moves money; undefined for any other response. */
 export const refusal = (call: MoneyCall, response: ProviderResponse): FactWithAlarm<Refused> | undefined => {
   const code = codeOf(response)
   if (response._tag !== "Answered" || code === null) return undefined

@@ -9,21 +9,22 @@ import type { Wallet, WaveSettings } from "./Client.ts"
 import { CURRENCY, pricedPlaces, type WalletCountry, walletCountries } from "./Networks.ts"
 
 /**
- * `WAVE_BASE_URL`, the contract's fees, and for each mode `API_KEY` and `WEBHOOK_SECRET`, each a comma list with one for each country
- * (`CI:…,SN:…`). Optional, for any of these countries: `AGGREGATED_MERCHANT`.
+ * `WAVE_BASE_URL`, the contract's fees, and for each mode `API_KEY` and `WEBHOOK_SECRET`, each a comma list with one value per
+ * country (`CI:…,SN:…`). Optional, for any of these countries: `AGGREGATED_MERCHANT`.
  */
 export const waveProvider = knownProvider<WaveSettings>({
   name: "wave",
   credentials: ["API_KEY", "WEBHOOK_SECRET"],
   contract: { places: pricedPlaces, fees: ({ fees }) => fees },
-  // No number is documented: ours.
+  // Wave documents no limit; this is our choice.
   pace: { count: 10, windowMs: 1_000, burst: 10 },
   account: (reader) => {
     const wallets = walletsBy(reader)
     const fees = contractFeesOf(reader, pricedPlaces)
     return wallets === null ? null : { baseUrl: reader.baseUrl, timeoutMs: reader.timeoutMs, wallets, fees }
   },
-  // Nothing names a wallet but its key, and all have one currency: the account is all of its keys together.
+  // A wallet is identified only by its key, and all wallets have one currency, so the account is identified by all of its keys
+  // together.
   identity: ({ wallets }, currency) =>
     currency === CURRENCY ? { within: "", own: Redacted.make(wallets.map(keyIn).sort().join(",")) } : null,
   open: wave
@@ -47,7 +48,7 @@ const walletsBy = ({ mode, own }: AccountReader): ReadonlyArray<Wallet> | null =
   }))
 }
 
-/** A key says of which country its wallet is, and whether its money is real, where it says anything: `wave_ci_prod_…`, `wave_ci_test_…`. */
+/** A key may name the country and kind of its wallet: `wave_ci_prod_…`, `wave_ci_test_…`. */
 const isKeyFor = (mode: Mode) => {
   const own = { live: "prod", test: "test" }[mode]
   return (country: WalletCountry, key: string): boolean => {

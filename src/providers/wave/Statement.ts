@@ -6,10 +6,10 @@ import { sumOf } from "../ProviderStatus.ts"
 import { type ListReader, lineOf, pagedList } from "../Statements.ts"
 import { StatementRow, TRANSACTIONS_PATH, TransactionsAnswer } from "./Wire.ts"
 
-/** `undoes`: it takes back a movement that has a row of its own. */
+/** `undoes`: the row reverses a movement that has its own row. */
 type Meaning = Pick<StatementLine, "direction" | "status"> & { readonly of: "payout" | "charge"; readonly undoes?: true }
 
-// Whether what left a wallet has arrived is not said; what came in can go back in a row of its own.
+// Wave does not say whether outgoing money has arrived; incoming money can be returned in a row of its own.
 const types: ReadonlyMap<string, Meaning> = new Map<string, Meaning>([
   ["api_payout", { of: "payout", direction: "payout", status: "debited" }],
   ["api_payout_reversal", { of: "payout", direction: "payout", status: "returned", undoes: true }],
@@ -38,10 +38,10 @@ const rows = pagedList({
   lineOf: (row) => {
     const { checkout_api_session_id, client_reference: reference = null, currency, timestamp: beganAt, transaction_id: id } = row
     const meaning = types.get(row.transaction_type ?? "")
-    // Payments in the portal, at a till or by treasury are no movements of ours, whatever Wave calls them.
+    // Payments in the portal, at a till or by treasury are not movements of ours, whatever Wave calls them.
     if (meaning === undefined) return isReference(reference) ? "status" : "foreign"
     const { direction, of, status: standing, undoes = false } = meaning
-    // Should Wave show what takes back by the identifier of what it takes back, both rows stand.
+    // If Wave shows a reversal with the identifier of the reversed movement, both rows are kept.
     const providerReference = undoes ? `${id} ${standing}` : id
     const isRefund = undoes && of === "charge"
     const sum = movedBy(row, of)
@@ -59,7 +59,7 @@ const rows = pagedList({
   }
 })
 
-/** A row's amount is its effect on the balance: a payout's has its fee on top, and a charge's is what the fee has left of it. */
+/** A row's amount is its effect on the balance: for a payout including its fee, for a charge net of it. */
 const movedBy = ({ amount, currency, fee }: StatementRow, of: Meaning["of"]) => {
   const unsigned = (text: string) => text.replace(/^-/, "")
   const sum = sumOf({ amount: unsigned(amount), currency, fee: fee ? unsigned(fee) : null })
@@ -68,12 +68,12 @@ const movedBy = ({ amount, currency, fee }: StatementRow, of: Meaning["of"]) => 
   return moved < 0n ? undefined : { ...sum, amount: minor(moved) }
 }
 
-/** The movements in a wallet on a UTC day; a payout that was reversed on the same day is one line. */
+/** The movements in a wallet on a UTC day. A payout that was reversed on the same day is one line. */
 export const transactions: ListReader = (connection, days) => Effect.map(rows(connection, days), withoutReversed)
 
 const withoutReversed = ({ lines, ...rest }: Statement): Statement => {
   const reversals = lines.filter(({ status }) => status === "returned").map(({ reference }) => reference)
-  // A reversal takes back one payout, and only one that it names: a refund of a charge has no reference here.
+  // A reversal cancels the one payout that it names; a refund of a charge has no reference here.
   const isReversed = ({ reference, status }: StatementLine): boolean => {
     const at = status === "debited" && reference !== null ? reversals.indexOf(reference) : -1
     return at >= 0 && reversals.splice(at, 1).length > 0

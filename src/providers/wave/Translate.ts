@@ -25,7 +25,7 @@ const standingOfPayout = vocabulary({
   failed: ["failed"],
   returned: ["reversed"]
 })
-// A session's own word and its payment's. An expired one was never paid; a payment that failed on an open one is not the end.
+// The session's status and its payment's. An expired session was never paid; a failed payment of an open session is not final.
 const standingOfSession = vocabulary({
   pending: ["open processing", "open cancelled", "complete processing"],
   successful: ["complete succeeded"],
@@ -36,13 +36,16 @@ type Words = { readonly [M in "checkout_status" | "payment_status"]?: string | n
 const statusOf = ({ checkout_status, payment_status }: Words): string => `${checkout_status} ${payment_status}`
 export const standingOf = (words: Words): Reported | undefined => standingOfSession(statusOf(words))
 
-/** A refusal is believed once nothing is found. After a conflict what is found decides, and nothing found leaves it open. */
+/**
+ * A refusal counts once a lookup finds nothing. After a conflict the transaction that is found decides; when none is found, the
+ * outcome stays open.
+ */
 const refusedAs = (call: "payout" | "session", response: ProviderResponse): MoneyCallAnswer<PayoutOutcome> | undefined =>
   isConflict(response)
     ? { confirm: (looked) => asCreateOutcome(looked, "Wave has a request of ours, and nothing by our reference") }
     : onceNotFound(refusal(call, response))
 
-/** The answer to POST /v1/payout. */
+/** The response to POST /v1/payout. */
 export const payoutPlaced = (response: ProviderResponse, expected: ExpectedTransaction): MoneyCallAnswer<PayoutOutcome> =>
   moneyCallAnswer(response, {
     refused: refusedAs("payout", response),
@@ -51,7 +54,7 @@ export const payoutPlaced = (response: ProviderResponse, expected: ExpectedTrans
     read: (payout) => asCreateOutcome(payoutAnswer(payout, expected), "what was only just paid came back")
   })
 
-/** The answer to GET /v1/payouts/search. Two payouts by one reference moved the money twice, or may have. */
+/** The response to GET /v1/payouts/search. Two payouts with one reference mean that the money has moved twice, or may have. */
 export const payoutFound = (response: ProviderResponse, expected: ExpectedTransaction): FactWithAlarm<StatusOutcome> => {
   const [first, ...more] = foundRows(PayoutsAnswer, response) ?? [null]
   if (first === null) return readAsUnknown(response)
@@ -81,14 +84,14 @@ const payoutAnswer = (payout: Payout, { party, reference }: ExpectedTransaction)
 
 const noteOf = (status: string, code: string | null) => `status ${status}${code === null ? "" : `, ${named(code)}`}`
 
-/** `fee` is the contract's: no session names one. `closed`: the sessions that Wave has just expired for us. */
+/** `fee`: the contract fee, because no session names one. `closed`: the sessions that we have just expired. */
 interface ExpectedCharge extends Pick<StatusQuery, "reference" | "isOver">, Partial<Pick<StatusQuery, "providerReference">> {
   readonly fee?: (amount: MinorUnits) => MinorUnits | null
   readonly closed?: ReadonlySet<string>
 }
 const none: ReadonlySet<string> = new Set()
 
-/** The answer to POST /v1/checkout/sessions: a page to visit. */
+/** The response to POST /v1/checkout/sessions: a page for the payer. */
 export const sessionPlaced = (response: ProviderResponse, expected: ExpectedCharge): MoneyCallAnswer<ChargeOutcome> =>
   moneyCallAnswer<Session, ChargeOutcome>(response, {
     refused: refusedAs("session", response),
@@ -104,7 +107,10 @@ export const sessionPlaced = (response: ProviderResponse, expected: ExpectedChar
     }
   })
 
-/** The answer to GET /v1/checkout/sessions/search: of several the one that was paid, else one that is not understood, or is open. */
+/**
+ * The response to GET /v1/checkout/sessions/search. Of several sessions the paid one counts, otherwise one that is not
+ * understood or is open.
+ */
 export const sessionFound = (response: ProviderResponse, expected: ExpectedCharge): FactWithAlarm<StatusOutcome> => {
   const { closed = none, isOver = false, providerReference: page = null } = expected
   const found = foundRows(SessionsAnswer, response)
@@ -113,7 +119,7 @@ export const sessionFound = (response: ProviderResponse, expected: ExpectedCharg
   const [paid, another] = of("successful")
   const pending = of("pending")
   const shown = paid ?? of(undefined)[0] ?? pending.find(({ id }) => !closed.has(id)) ?? pending[0] ?? found[0]
-  // The page that a payer was sent to, of a charge that is about to end.
+  // The page of a charge that is about to end, to which the payer was sent.
   const isHidden = isOver && page !== null && !closed.has(page) && found.every(({ id }) => id !== page)
   if (isHidden && paid === undefined) return unreadable("a session is not found, and does not expire", page)
   if (shown === undefined) return nothingFound
@@ -122,8 +128,9 @@ export const sessionFound = (response: ProviderResponse, expected: ExpectedCharg
 }
 
 /**
- * The sessions of a charge that are to expire. Of an old one the open ones to which nobody was sent: their page is not known here any more. Once
- * the payer's time is over, all that are open, and the one to which the payer was sent where the search does not show it.
+ * The sessions of a charge that must be expired. Of an old charge: the open ones to which no payer was sent, because their
+ * pages are no longer known here. Once the payer's time is over: all open ones, and the payer's own one even if the search does
+ * not show it.
  */
 export const toClose = (
   response: ProviderResponse,
@@ -147,7 +154,7 @@ const sessionAnswer = (session: Session, expected: ExpectedCharge): FactWithAlar
   const sum = sumOf({ amount, currency })
   const said = standingOf(session)
   const isUntried = checkout_status === "expired" && code === null
-  // Once the payer's time is over, such a charge expires, and does not fail.
+  // Once the payer's time is over, such a charge expires rather than fails.
   const isLeft = isOver && isUntried && said === "failed"
   return answerBy({
     kind: "collection",

@@ -2,8 +2,8 @@ import { Schema } from "effect"
 import type { StatusQuery } from "../../services/ports/Provider.ts"
 import { Amount, nullable } from "../WireNumber.ts"
 
-// Wave's HTTP answers, as far as the gateway uses them: shared by the adapter and the simulator. Amounts are text in major units, and XOF has
-// no decimals. Members that are not named here are ignored.
+// The parts of Wave's HTTP bodies that the gateway uses, shared by the adapter and the simulator. Amounts are text in major
+// units, and XOF has no decimals. Members that are not named here are ignored.
 
 export const PAYOUT_PATH = "/v1/payout"
 export const SESSIONS_PATH = "/v1/checkout/sessions"
@@ -19,7 +19,7 @@ export const IDEMPOTENCY_KEY = "idempotency-key"
 
 const text = nullable(Schema.String)
 
-/** POST /v1/payout. `receive_amount` is what arrives; `fee` is taken from our wallet on top of it. */
+/** POST /v1/payout. `receive_amount` is what the recipient gets; `fee` is added to it and paid from our wallet. */
 export const Payout = Schema.Struct({
   id: Schema.NonEmptyString,
   currency: Schema.String,
@@ -31,10 +31,10 @@ export const Payout = Schema.Struct({
   payout_error: nullable(Schema.Struct({ error_code: text }))
 })
 export type Payout = typeof Payout.Type
-/** GET /v1/payouts/search?client_reference=…: none is an empty list. */
+/** GET /v1/payouts/search?client_reference=…: an empty list when there is none. */
 export const PayoutsAnswer = Schema.Struct({ result: Schema.Array(Payout) })
 
-/** POST /v1/checkout/sessions. `last_payment_error` of an open one is not final: its payer may try again. */
+/** POST /v1/checkout/sessions. `last_payment_error` of an open session is not final: the payer may try again. */
 export const Session = Schema.Struct({
   id: Schema.NonEmptyString,
   amount: Amount,
@@ -49,7 +49,7 @@ export type Session = typeof Session.Type
 /** GET /v1/checkout/sessions/search?client_reference=… */
 export const SessionsAnswer = Schema.Struct({ result: Schema.Array(Session) })
 
-/** A refusal, in each of the forms that are in use: one of them is there. */
+/** A refusal in any of the forms in use; exactly one of the members is present. */
 const code = Schema.optionalKey(Schema.NonEmptyString)
 const error = Schema.optionalKey(Schema.Union([Schema.NonEmptyString, Schema.Struct({ code: Schema.NonEmptyString })]))
 export const ErrorAnswer = Schema.Struct({ code, error_code: code, error })
@@ -62,7 +62,7 @@ export const TransactionsAnswer = Schema.Struct({
   page_info: Schema.Struct({ end_cursor: text, has_next_page: Schema.Boolean }),
   items: Schema.Array(Schema.Unknown)
 })
-/** `amount` is the movement's effect on the balance, with its sign. */
+/** `amount` is the movement's signed effect on the balance. */
 export const StatementRow = Schema.Struct({
   timestamp: Schema.String,
   transaction_id: Schema.NonEmptyString,
@@ -75,7 +75,7 @@ export const StatementRow = Schema.Struct({
 })
 export type StatementRow = typeof StatementRow.Type
 
-/** Only events of checkout sessions name a charge of ours; of payouts, refunds and reversals Wave sends none. */
+/** Only events of checkout sessions name a charge of ours; Wave sends none for payouts, refunds and reversals. */
 export const CallbackBody = Schema.Struct({
   type: Schema.String,
   data: Schema.Struct({ id: text, client_reference: text, checkout_status: text, payment_status: text })
