@@ -3,15 +3,15 @@ import type { AuditProtection, StatusSnapshot } from "./ports/GatewayStatus.ts"
 
 const MINUTE_MS = 60_000
 const DAY_MS = 1440 * MINUTE_MS
-/** A queue that is later than this stands still. */
+/** A queue that is later than this is stuck. */
 const LATE_MS = 1.5 * MINUTE_MS
 
-/** Fewer refused callbacks than these are somebody's try. */
+/** Fewer refused callbacks than this may be a stray attempt. */
 const REFUSED_FROM = 5
 
 /**
- * The findings that a person should look at first, in the order of their importance; empty when all is well. `others` are further facts:
- * accounts that are still needed, and calls that circuits hold back.
+ * The findings that an operator should see first, most important first; empty when all is well. `others`: further facts, about
+ * accounts that are still needed and calls that circuits hold back.
  */
 export const attention = (
   {
@@ -70,11 +70,11 @@ export const attention = (
   ]
 }
 
-/** The log says it when the process begins, too. */
+/** The log says so at start-up, too. */
 const unprotected = (role: string): string =>
   `the database role ${role} could change or remove audit rows, postings and history: nothing protects them from this gateway`
 
-/** How long ago, in the two largest units; null for never, "0s" for what is still to come. */
+/** How long ago, in the two largest units; null when never, "0s" for a future time. */
 export const elapsed = (now: Instant, at: Instant | null): string | null => {
   if (at === null) return null
   const seconds = Math.max(0, Math.floor((now - at) / 1000))

@@ -4,8 +4,8 @@ import { AUDIT_HEAD_MESSAGE, type AuditHead, AuditLog, headText } from "./ports/
 const EVERY = "1 minute"
 
 /**
- * Writes the end of the audit log to the log of this process: a copy outside the database. The argument of `gateway audit verify --head`
- * later comes from there, or from the metrics.
+ * Writes the end of the audit log to this process's log, as a copy outside the database. It is the argument of a later `gateway
+ * audit verify --head`; the metrics have it as well.
  */
 const makeAuditWatch = Effect.gen(function* () {
   const log = yield* AuditLog
@@ -19,7 +19,7 @@ const makeAuditWatch = Effect.gen(function* () {
       yield* Effect.logError(GONE).pipe(Effect.annotateLogs({ audit_head: headText(seen) }))
       return
     }
-    // Rows that came since tell nothing of the one that was seen: only its own hash does.
+    // Newer rows prove nothing about the head that was seen; only that row's own hash does.
     if (seen !== undefined && seen.sequence > 0n && (yield* log.hashAt(seen.sequence)) !== seen.hash) {
       yield* Effect.logError(OTHER).pipe(Effect.annotateLogs({ audit_head: headText(seen) }))
       return
@@ -38,7 +38,7 @@ const FORGED = "the end of the audit log is not one that a gateway wrote: run ga
 const OTHER = "a row of the audit log is not the one that this process has seen: run gateway audit verify with this head"
 const GONE = "rows of the audit log are gone that this process has seen: run gateway audit verify with this head"
 
-/** For ever, and once at the start. */
+/** Checks once at the start, and then for ever. */
 export const auditWatching = Effect.flatMap(makeAuditWatch, (look) =>
   Effect.andThen(look, Effect.forever(Effect.delay(look, EVERY)))
 )

@@ -11,14 +11,17 @@ import { Beneficiaries, type BeneficiaryCursor } from "./ports/Beneficiaries.ts"
 export class BeneficiaryBook extends Context.Service<
   BeneficiaryBook,
   {
-    /** One page, newest first; `more` says whether another follows. */
+    /** One page, newest first. `more`: whether another page follows. */
     readonly page: (
       caller: Caller,
       limit: number,
       from: BeneficiaryCursor | null
     ) => Effect.Effect<{ readonly items: ReadonlyArray<Beneficiary>; readonly more: boolean }>
     readonly find: (caller: Caller, id: string) => Effect.Effect<Beneficiary, NotFound>
-    /** Removes all, of both modes, when `confirmation` is the caller's own app id to the letter; deletes nothing otherwise. */
+    /**
+     * Removes all of the caller's recipients in both modes, when `confirmation` is exactly the caller's app id; otherwise
+     * removes nothing.
+     */
     readonly purge: (caller: Caller, confirmation: string | undefined) => Effect.Effect<number, ValidationFailed>
   }
 >()("gateway/services/BeneficiaryBook") {

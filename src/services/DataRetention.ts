@@ -18,36 +18,44 @@ import { WebhookEndpoints } from "./ports/WebhookEndpoints.ts"
 import { EVENTS_KEPT_MS } from "./webhooks/WebhookRecovery.ts"
 
 const EVERY = "30 seconds"
-/** Rows that one step removes at most, so that no sweep delays payments. */
+/** The most rows that one step removes, so that retention does not delay payments. */
 const ROWS_PER_STEP = 1_000
-/** The least pause after a step that removed all that it may; the pause is as long as the step took: payments come first. */
+/**
+ * The shortest pause after a step that removed the maximum. The pause is as long as the step took, because payments have
+ * priority.
+ */
 const PAUSE = Duration.millis(50)
-/** Steps of one kind in a round: more than a busy node leaves behind in half a minute. */
+/** The most steps of one kind in a round: more than a busy node needs for half a minute of traffic. */
 const STEPS = 200
-/** A window's count is given back as long as its transaction can still fail: well within this. */
+/** A count is given back while its transaction can still fail, which is well within this time. */
 const COUNTERS_KEPT_MS = 8 * 24 * 3_600_000
 
-/** A processed callback is no more than its digest and the hint that it gave. */
+/** A processed callback consists only of its digest and its hint. */
 const CALLBACKS_KEPT_MS = 90 * 24 * 3_600_000
 
-/** Promised to tenants: a key is remembered, with its answer, for so long. */
+/** Promised to tenants: a key and its response are remembered this long. */
 const KEYS_KEPT_MS = 90 * 24 * 3_600_000
 
-/** The hashes of phone numbers, by which a number is recognised, are deleted after this. */
+/** The hashes of phone numbers, which identify a number, are deleted after this time. */
 const PARTIES_KNOWN_MS = 90 * 24 * 3_600_000
 
-/** The console looks a week back, in whole steps. */
+/** The console shows a week, in whole steps. */
 const PERIODS_KEPT_MS = 8 * 24 * 3_600_000
 
-/** The figures of a corridor look a day back. */
+/** A corridor's figures cover one day. */
 const ROUTES_KEPT_MS = 2 * 24 * 3_600_000
 
-/** Younger events go with their month's partition, which costs nothing to drop; row by row they cost as much as they cost to write. */
+/**
+ * One round of data retention: maintains the partitions, and deletes expired rows in bounded steps, one step of each kind in
+ * turn. The clock watch is asked before each step: nothing is removed while the clock is in doubt, and ages are computed from
+ * the trusted time.
+ */
 const LEFT_TO_THEIR_MONTH_MS = 31 * 24 * 3_600_000
 
 /**
- * One round of data retention: maintains the partitions, and deletes what has expired in bounded steps, one kind after another. The clock is asked
- * before each: nothing is removed while it is in doubt, and what is old is old by the time that was believed.
+ * One round of data retention: maintains the partitions, and deletes expired rows in bounded steps, one kind after another. The
+ * clock watch is asked before each step: nothing is removed while the clock is in doubt, and ages are computed from the trusted
+ * time.
  */
 export const makeRetentionRound = Effect.gen(function* () {
   const clock = yield* ClockWatch
@@ -65,7 +73,7 @@ export const makeRetentionRound = Effect.gen(function* () {
   const endpoints = yield* WebhookEndpoints
   const removeOldEvents = yield* makeEventRetention
   const keepPartitions = yield* makePartitionMaintenance
-  // Each answers how many rows it removed. Where that is the most that a step may remove, there may be more.
+  // Each returns how many rows it removed. When that is the maximum of a step, there may be more.
   const sweeps = [
     { step: "spent nonces", sweep: (now: number) => nonces.prune(now, ROWS_PER_STEP) },
     { step: "expired idempotency keys", sweep: (now: number) => keys.prune(now - KEYS_KEPT_MS, ROWS_PER_STEP) },
@@ -102,7 +110,7 @@ export const makeRetentionRound = Effect.gen(function* () {
     yield* attempt("partitions", keepPartitions(yield* Clock.currentTimeMillis, Option.getOrNull(begun)))
     let left = sweeps
     for (let step = 0; step < STEPS && left.length > 0; step++) {
-      // A step of each in turn, so that no kind waits for all of another one's to be gone.
+      // One step of each kind in turn, so that no kind waits until all of another kind is gone.
       const full: typeof sweeps = []
       for (const one of left) {
         const now = yield* trusted
@@ -120,12 +128,12 @@ export const makeRetentionRound = Effect.gen(function* () {
 /** Data retention and partition maintenance, for as long as the process runs. */
 export const dataRetention = Effect.flatMap(makeRetentionRound, (round) => Effect.forever(Effect.delay(round, EVERY)))
 
-/** The interval between looks for a month that is over, when there was none. A look locks the months that are. */
+/** How often to look for a past month when there was none. Each look locks the months that it finds. */
 const RETIRE_EVERY_MS = 3_600_000
 
 /**
- * Makes partitions ahead and retires those that are past. The effect that it makes does what there is to do at that moment, and tells
- * what it did; what could not be done is logged once, until it changes. Retires by the time that is believed, and nothing where that is null.
+ * Creates partitions ahead of time and retires past ones. The returned effect does what is necessary at that moment and returns
+ * what it did; a failure is logged once, until it changes. `now` is the trusted time for retiring; null retires nothing.
  */
 export const makePartitionMaintenance = Effect.gen(function* () {
   const partitions = yield* Partitions
@@ -153,7 +161,7 @@ export const makePartitionMaintenance = Effect.gen(function* () {
   })
 })
 
-/** The months that the last look could not retire, and the time of the next look. */
+/** The months that could not be retired, and when to look again. */
 interface Looked {
   readonly again: Instant
   readonly crowded: ReadonlyArray<PartitionChange>
@@ -162,19 +170,19 @@ interface Looked {
 const isCrowded = ({ outcome }: PartitionChange): boolean => outcome === "crowded"
 const isChange = ({ outcome }: PartitionChange): boolean => outcome === "made" || outcome === "emptied" || outcome === "dropped"
 
-/** Events live a day longer than they can be recovered, so that none goes away under a recovery. */
+/** Events are kept a day longer than they can be recovered, so that none disappears during a recovery. */
 const EVENTS_REMOVED_AFTER_MS = EVENTS_KEPT_MS + 24 * 3_600_000
-/** Events that one statement looks at, and statements of one round. */
+/** The number of events per statement, and of statements per round. */
 const EVENTS_A_STEP = 1_000
 const EVENT_STEPS = 10
 
 /**
- * Removes old events that can no longer be requested: their deliveries all arrived, or they had none. The effect that it makes does a
- * bounded part of that, goes on where it ended before, and answers how many events were removed.
+ * Removes old events that can no longer be requested: those without a delivery, or whose deliveries were all delivered. The
+ * returned effect does a bounded part of this, continues where it stopped before, and returns how many events were removed.
  */
 export const makeEventRetention = Effect.gen(function* () {
   const deliveries = yield* WebhookDeliveries
-  // Parked deliveries stay for good. A round goes on behind them, and does not look at them again and again.
+  // Parked deliveries are kept for good. A round continues behind them, so that it does not examine them again and again.
   const reached = yield* Ref.make<DeliveryCursor | null>(null)
 
   return Effect.fn("WebhookRetention.round")(function* (now: Instant) {

@@ -6,9 +6,9 @@ import { iso } from "../domain/Instant.ts"
 import { RawJson } from "../domain/Json.ts"
 import type { StatementEntry, StatementPage, StatementPosition } from "./ports/FloatEntries.ts"
 
-/** So many entries are in memory at once. */
+/** How many entries are in memory at once. */
 const ENTRIES_A_READ = 5_000
-/** A read between two others of the tenant's may be shed; the file goes on after a pause, so often. */
+/** A page read may be shed while the tenant's other reads run; the file continues after a pause, at most this often. */
 const PAUSES = 60
 const PAUSE = Schedule.spaced("1 second")
 
@@ -26,7 +26,7 @@ const COLUMNS = [
   "metadata"
 ] as const
 
-/** An entry as its tenant sees it (contract FLOAT-10): an operator's note is no part of it. */
+/** An entry as its tenant sees it (contract FLOAT-10), without an operator's note. */
 export const entryView = ({ after, at, change, externalId, fee, metadata, reference, revision, type }: StatementEntry) => ({
   id: `${reference}-${revision}`,
   at: iso(at),
@@ -47,8 +47,8 @@ type ReadPage<E> = (page: {
 }) => Effect.Effect<StatementPage, E | RateLimited | ValidationFailed>
 
 /**
- * A statement as lines of CSV (RFC 4180), without their ends: the names of the members first. It is read page by page as the lines are taken. The
- * first page is read at once, so that a refusal comes before the first line.
+ * A statement as lines of CSV (RFC 4180) without line ends, beginning with the member names. Pages are read as the lines are
+ * consumed. The first page is read at once, so that a refusal comes before the first line.
  */
 export const statementLines = Effect.fnUntraced(function* <E>(read: ReadPage<E>) {
   const first = yield* read({ limit: ENTRIES_A_READ, after: null })

@@ -6,21 +6,21 @@ import { layerOf } from "../runtime/ServiceLayer.ts"
 import { tenantChange } from "./ports/AuditLog.ts"
 import { type FloatAlert, FloatAlerts } from "./ports/FloatAlerts.ts"
 
-/** The contract promises ten seconds: this, and the time that a look takes. */
+/** The contract promises ten seconds: this interval plus the duration of a check. */
 const LOOK_EVERY = "5 seconds"
 
 export interface AlertCommand {
   readonly currency: Currency
-  /** Null ends the alert. */
+  /** Null removes the alert. */
   readonly below: MinorUnits | null
 }
 
-/** The amounts below which a tenant wants to know of its floats (contract FLOAT-15). */
+/** The alert thresholds of a tenant's floats (contract FLOAT-15). */
 export class FloatWatch extends Context.Service<
   FloatWatch,
   {
     readonly alerts: (caller: Caller) => Effect.Effect<ReadonlyArray<FloatAlert>>
-    /** Answers all alerts of the tenant and mode, as they are then. */
+    /** Returns all alerts of the tenant and mode after the change. */
     readonly setAlert: (caller: Caller, command: AlertCommand) => Effect.Effect<ReadonlyArray<FloatAlert>>
   }
 >()("gateway/services/FloatWatch") {
@@ -40,7 +40,7 @@ export class FloatWatch extends Context.Service<
   })
 }
 
-/** Tells tenants of floats that fell, for as long as the process runs. */
+/** Notifies tenants of floats that fell below their threshold, for as long as the process runs. */
 export const floatWatching = Effect.gen(function* () {
   const { tell } = yield* FloatAlerts
   const look = Effect.gen(function* () {

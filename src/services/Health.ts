@@ -3,13 +3,16 @@ import type { Caller } from "../domain/Tenant.ts"
 import { layerOf } from "../runtime/ServiceLayer.ts"
 import { ProviderRegistry } from "./ports/ProviderRegistry.ts"
 
-/** The running build: the release is set by hand, the version is a stamp that changes on every build. */
+/** The running build. The release is set by hand; the version changes with every build. */
 export interface Build {
   readonly release: string
   readonly version: string
 }
 
-/** The gateway's own health (contract HEALTH-1, HEALTH-2): whether adapters are registered, never whether they can be reached. */
+/**
+ * The gateway's own health (contract HEALTH-1, HEALTH-2). It reports whether adapters are registered, never whether providers
+ * can be reached.
+ */
 export class Health extends Context.Service<
   Health,
   {

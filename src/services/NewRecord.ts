@@ -15,7 +15,7 @@ import type { Claim } from "./ports/Idempotency.ts"
 import { Policy } from "./ports/Policy.ts"
 import { RandomSource } from "./ports/RandomSource.ts"
 
-/** The members that every new record has. Its reference is the claim's: one claim of a key makes one record at most. */
+/** The members that every new record has. Its reference is the claim's: one claim of a key creates at most one record. */
 export const newRecord = ({ appId, mode }: Caller, { reference }: Claim, createdAt: Instant) => ({
   reference,
   appId,
@@ -31,27 +31,30 @@ export const newRecord = ({ appId, mode }: Caller, { reference }: Claim, created
   notFound: 0
 })
 
-/** A record that a request begins, and the rows that are committed with it. An absent member has no row. */
+/** A record to open, and the rows that are committed with it. An absent member has no row. */
 export interface Opening
   extends Pick<OpenStep, "claim" | "entry">,
     Partial<Pick<OpenStep, "beneficiary" | "counters" | "partyHash" | "accountHash" | "payer">> {
   readonly record: Transaction
-  /** Null where the contract names none for a record that has just begun: its answer tells. */
+  /** Null when the contract names no event for a record that has just begun: the response reports it. */
   readonly event: EventType | null
   /** For the history. */
   readonly note?: string
 }
 
-/** Opened, or what only some records meet: a full window, too little float, another charge of the payer. Nothing was written then. */
+/**
+ * The results that the caller must handle: opened, or refused for a full window, an insufficient float or another charge of the
+ * payer. After a refusal nothing was written.
+ */
 export type OpenResult = Exclude<OpenOutcome, { readonly _tag: "Frozen" | "ClaimLost" }>
 
 /**
- * Opens a record: the commit that every payout, collection and exchange begins with. Record, reservation, counters, key, event and history
- * are written together or not at all, before any provider is asked to move money. If the process dies after it, the money is reserved and
- * the poller asks the provider by our reference.
+ * Opens a record: the commit with which every payout, collection and exchange begins. Record, reservation, counters, key, event
+ * and history are written together or not at all, before any provider is asked to move money. If the process dies afterwards,
+ * the money is reserved and the poller polls the provider by our reference.
  *
- * Refused where the tenant was frozen meanwhile, and as in progress where the claim is not the newest of its key any more: another request
- * works with it.
+ * Refused when the tenant was frozen in the meantime, and as in progress when the claim is no longer the newest of its key,
+ * because another request has it.
  */
 export const recordOpener = Effect.gen(function* () {
   const ledger = yield* FloatLedger

@@ -2,10 +2,10 @@ import { Effect, Exit } from "effect"
 import { PeriodCounts } from "./ports/PeriodCounts.ts"
 import { RouteCounts } from "./ports/RouteCounts.ts"
 
-/** A chart, and what providers are ordered by, is behind by so much, and a process that dies loses as much of it. */
+/** How far charts and the ordering of providers lag behind, and how much a process that dies loses. */
 const EVERY = "10 seconds"
 
-/** Writes the counts of this process in their periods, for as long as it runs; those that cannot be written wait for the next time. */
+/** Writes this process's period counts for as long as it runs. Counts that cannot be written are retried the next time. */
 export const periodWriting = Effect.gen(function* () {
   const periods = yield* PeriodCounts
   const routes = yield* RouteCounts

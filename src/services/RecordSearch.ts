@@ -4,20 +4,20 @@ import { receiptIdentity } from "../domain/ProviderReceipt.ts"
 import type { MetadataMember, SoughtRecords } from "./ports/Transactions.ts"
 import { ACCOUNT_PURPOSE, type Vault } from "./ports/Vault.ts"
 
-/** The one thing that support knows of a payment. */
+/** A search term: one fact that support knows about a payment. */
 export type SearchTerm =
   /** With a leading `+`. */
   | { readonly _tag: "number"; readonly msisdn: Redacted.Redacted }
-  /** Of a bank, whichever it is. */
+  /** At any bank. */
   | { readonly _tag: "account"; readonly number: Redacted.Redacted }
   | { readonly _tag: "receipt"; readonly text: string }
   | { readonly _tag: "metadata"; readonly members: ReadonlyArray<MetadataMember> }
-  /** The value of a member of metadata, whatever its name. */
+  /** The value of a metadata member, whatever its name. */
   | { readonly _tag: "value"; readonly text: string }
   /** The idempotency key of the request. */
   | { readonly _tag: "key"; readonly text: string }
 
-/** The term as records can be found by it: of numbers nothing but keyed hashes was kept. */
+/** The term in searchable form: for numbers only keyed hashes are stored. */
 export const soughtBy = (term: SearchTerm, { hash }: Pick<Vault["Service"], "hash">): SoughtRecords => {
   switch (term._tag) {
     case "number":

@@ -27,23 +27,26 @@ import { type SearchTerm, soughtBy } from "./RecordSearch.ts"
 import { type FinalError, outcomeResponse, type UnknownOutcomeError } from "./settlement/OutcomeResponse.ts"
 import { withItsRefunds, withRefunds } from "./settlement/ShownRecords.ts"
 
-/** A tenant's own records. A record of another tenant, of the other mode, or an absent one is the same NotFound. */
+/**
+ * A tenant's own records. A record that belongs to another tenant, is of the other mode or does not exist gives the same
+ * NotFound.
+ */
 export class Records extends Context.Service<
   Records,
   {
-    /** By reference or id, which are the same; `kind` null reads a payout or a collection. Any text may be asked for. */
+    /** By reference, which is also the id. `kind` null reads a payout or a collection. Any text is a valid argument. */
     readonly transaction: (caller: Caller, reference: string, kind: PaymentKind | null) => Effect.Effect<Payment, NotFound>
-    /** As `transaction`, as it is shown: a collection with the sum of its refunds. */
+    /** As `transaction`; a collection comes with the sum of its refunds. */
     readonly shown: (caller: Caller, reference: string, kind: PaymentKind | null) => Effect.Effect<Shown<Payment>, NotFound>
-    /** A page of the caller's own payouts and collections in the key's mode, in the order of the filter. */
+    /** A page of the caller's payouts and collections in the key's mode, in the filter's order. */
     readonly list: (caller: Caller, filter: TransactionFilter, page: ListPage) => Effect.Effect<TransactionPage, RateLimited>
-    /** A page of those of them that are found by the term, the newest first; by a number for 90 days after they began. */
+    /** A page of those that match the term, newest first; by number for 90 days after they began. */
     readonly search: (caller: Caller, term: SearchTerm, page: ListPage) => Effect.Effect<TransactionPage, RateLimited>
-    /** Whether the tenant has any record by it, of whatever kind. */
+    /** Whether the tenant has a record with this reference, of any kind. */
     readonly exists: (caller: Caller, reference: Reference) => Effect.Effect<boolean>
     /**
-     * Any tenant's transaction of the key's mode with the last money call, for an admin key and a reason that the audit keeps. None but
-     * an admin learns anything, not even whether the reason was good.
+     * Any tenant's transaction in the key's mode with its last money call, for an admin key and an audited reason. A caller
+     * without an admin key learns nothing, not even whether the reason was valid.
      */
     readonly readRaw: (
       caller: Caller,
@@ -51,7 +54,7 @@ export class Records extends Context.Service<
       reason: Result.Result<string, MalformedRequest>
     ) => Effect.Effect<RawTransaction, CapabilityNotAllowed | MalformedRequest | NotFound>
     readonly positions: (caller: Caller) => Effect.Effect<ReadonlyArray<FloatPosition>>
-    /** A page of the statement of the caller's float in one currency, the oldest entry first. */
+    /** A page of the statement of the caller's float in one currency, oldest entry first. */
     readonly statement: (
       caller: Caller,
       currency: Currency,
@@ -59,8 +62,8 @@ export class Records extends Context.Service<
       page: PageAfter<StatementPosition>
     ) => Effect.Effect<StatementPage, RateLimited | ValidationFailed>
     /**
-     * Answers a request again whose key is pinned to a transaction: in progress while that one is under way, indeterminate while it
-     * is open afterwards, and then the transaction as it now is, or its refusal (contract IDEM-7).
+     * Answers a repeated request whose key is linked to a transaction: in progress while the first request runs, indeterminate
+     * afterwards while the transaction is open, and then the transaction's present state or its refusal (contract IDEM-7).
      */
     readonly replay: (
       caller: Caller,

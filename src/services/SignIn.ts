@@ -9,46 +9,46 @@ import { RandomSource } from "./ports/RandomSource.ts"
 import { Vault } from "./ports/Vault.ts"
 
 const MINUTE_MS = 60_000
-/** A session ends this long after it was last used, and after it began. */
+/** A session expires after it was idle this long, or this long after it began. */
 const SESSION_LIMITS = { idleMs: 30 * MINUTE_MS, longestMs: 12 * 60 * MINUTE_MS } as const
 /**
- * The number of wrong tokens within this time that locks the name for that client, or all names for that client, until the time is over. A
- * name is never locked for every client: an attacker who knows it could lock its owner out. Tokens are 256 random bits, which cannot be
- * guessed from many clients either.
+ * How many wrong tokens within this time lock a name for one client, or all names for one client, until the time is over. A
+ * name is never locked for every client, because an attacker who knows it could lock its owner out. Tokens are 256 random bits,
+ * which cannot be guessed from many clients either.
  */
 const LOCK_OUT = { ofName: 10, ofClient: 50, withinMs: 10 * MINUTE_MS } as const
 const SECRET_BYTES = 32
 
-/** The typed name and token, and the address that they came from. */
+/** The name and token that were entered, and the client's address. */
 export interface Attempt {
   readonly name: string
   readonly token: Redacted.Redacted
   readonly address: string
   /** The client for which wrong tokens are counted: the address, or the network of one subscriber. */
   readonly client: string
-  /** The session that the browser holds already. */
+  /** The session that the browser already holds. */
   readonly replaces: Redacted.Redacted | null
 }
 
-/** An operator at work, and what every form of this session has to carry. */
+/** A signed-in operator, and the token that every form of the session must contain. */
 export interface Visitor extends Operator {
   readonly session: Redacted.Redacted
   readonly formToken: string
 }
 
 /**
- * The people who are signed in to the console. Sessions and tokens are 256 random bits and are kept as keyed hashes. A name that does not
- * exist costs and answers the same as a wrong token, and so does one that is locked out.
+ * Log-ins to the console. Sessions and tokens are 256 random bits, stored as keyed hashes. A name that does not exist takes as
+ * long as a wrong token and gets the same answer; so does one that is locked out.
  */
 export class SignIn extends Context.Service<
   SignIn,
   {
-    /** The new session, as the browser keeps it; none where the token is wrong, the name is unknown, or either is locked out. */
+    /** The new session, as the browser stores it; none when the token is wrong, the name is unknown, or either is locked out. */
     readonly logIn: (attempt: Attempt) => Effect.Effect<Option.Option<Redacted.Redacted>>
-    /** None where the session is over, or was never one. `counts`: the person does something now, which keeps the session. */
+    /** None when the session has expired or never existed. `counts`: the person is active, which keeps the session alive. */
     readonly visitor: (session: Redacted.Redacted, counts: boolean) => Effect.Effect<Option.Option<Visitor>>
     readonly logOut: (visitor: Visitor) => Effect.Effect<void>
-    /** A new operator's account and its token, which is in no other place. */
+    /** A new operator's account and its token, which is stored nowhere else. */
     readonly newAccount: (
       name: OperatorName,
       role: OperatorRole
@@ -66,7 +66,7 @@ export class SignIn extends Context.Service<
     const isRight = Effect.fnUntraced(function* ({ name, token }: Attempt) {
       const given = vault.hash("operator_token", token)
       const found = isName(name) ? yield* operators.find(name) : Option.none()
-      // An unknown name is compared as well.
+      // Compared for an unknown name as well, so that it takes the same time.
       const expected = Option.match(found, { onNone: () => new Uint8Array(given.length), onSome: ({ tokenHash }) => tokenHash })
       return timingSafeEqual(given, expected) ? found : Option.none()
     })
@@ -84,7 +84,7 @@ export class SignIn extends Context.Service<
       const limits = limitsOf(attempt)
       const failed = yield* sessions.failures([...limits.keys()], at - LOCK_OUT.withinMs)
       const found = yield* isRight(attempt)
-      // An attempt during a lock-out is not recorded: it would only fill the database.
+      // An attempt during a lock-out is not recorded, because that would only fill the database.
       if (failed.some(isLockedOut(limits))) return Option.none<Redacted.Redacted>()
       if (Option.isNone(found)) return yield* refused(limits, at)
       const { name, role } = found.value
@@ -133,14 +133,14 @@ export class SignIn extends Context.Service<
 const isName = Schema.is(OperatorName)
 
 /**
- * The name and the age of the account are part of what is hashed: a row of a session with another name is no session of that name, and one of an account
- * that was removed is none of the account that has its name next.
+ * The account's name and creation time are part of the hashed text. So a session's row with another name does not match, nor
+ * does a session of a removed account for a new account of the same name.
  */
 const accountIn = ({ createdAt, name }: Operator): string => `${name}:${createdAt}:`
 
 /**
- * The counts of wrong tokens that an attempt belongs to, each with its limit. A name that no operator can have is counted by its client
- * alone, so that typed names fill no table.
+ * The counters of wrong tokens for an attempt, each with its limit. A name that no operator can have is counted by its client
+ * alone, so that arbitrary names cannot fill the table.
  */
 const limitsOf = ({ client, name }: Attempt): ReadonlyMap<string, number> =>
   new Map([

@@ -93,14 +93,17 @@ export const textOf = Schema.decodeUnknownOption(Text)
 // POST /mpesa/c2b/v2/registerurl
 export const RegisterAnswer = Schema.Struct({ ResponseCode: Text })
 
-/** The body by which a paybill confirms each payment to it, those by a prompt among them. Of what it says only a question about its receipt is believed. */
+/**
+ * The body with which a paybill confirms each payment to it, including payments by a prompt. It is trusted only for the
+ * receipt, which is then queried.
+ */
 export const Confirmation = Schema.Struct({
   TransID: Schema.String.check(Schema.isPattern(/^[A-Z0-9]{8,20}$/)),
   BusinessShortCode: Text,
   BillRefNumber: Schema.String
 })
 
-// POST /pulltransactions/v1/query: the payments to a paybill within the last 48 hours, one array deeper than its documents show
+// POST /pulltransactions/v1/query: the payments to a paybill within the last 48 hours, one array deeper than documented.
 export const PullRow = Schema.Struct({
   transactionId: Text,
   billreference: nullable(Text),
@@ -113,20 +116,23 @@ export const PullAnswer = Schema.Struct({
   Response: Schema.optionalKey(Schema.NullOr(Schema.Array(Schema.Union([Schema.Array(Schema.Unknown), Schema.Unknown]))))
 })
 
-/** A refusal of Safaricom's own gateway. */
+/** A refusal of Safaricom's API gateway. */
 export const ErrorAnswer = Schema.Struct({ errorCode: Schema.String })
 
 const derived = (purpose: string, reference: Reference, length: number): string =>
   referenceFrom(createHash("sha256").update(`daraja ${purpose} ${reference}`).digest()).slice(0, length)
 
-/** The only handle of ours that a charge has, which the payer reads in the prompt: twelve characters are taken, sixty bits. */
+/** The only handle of ours that a charge has. The payer sees it in the prompt. Twelve characters are accepted: sixty bits. */
 export const accountReferenceOf = (reference: Reference): string => derived("charge", reference, 12)
-/** A person's own text, or a number, is none. One of ours that has no letter is lost with it: there is one in a million. */
+/**
+ * Excludes what payers enter themselves: text or numbers. One of our references in a million has no letter and is excluded with
+ * them.
+ */
 export const isAccountReference = (text: string): boolean => /^(?=.*[A-Z])[0-9A-HJKMNP-TV-Z]{12}$/.test(text)
-/** No longer than the one in Safaricom's own sample: the limit is not documented. */
+/** No longer than the one in Safaricom's sample, because the limit is not documented. */
 export const conversationIdOf = (reference: Reference): string => derived("payout", reference, 25)
 
-/** Our reference, which no body has room for: it stands in the address that a request gave for its result. */
+/** Our reference, from the result address that a request named; the bodies have no room for it. */
 export const referenceIn = (address: string): Reference | null => {
   const id = purposeIn(address)?.id
   return isReference(id) ? id : null

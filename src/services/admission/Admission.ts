@@ -18,22 +18,22 @@ import type { FreshClaim } from "../ports/Idempotency.ts"
 import { Policy } from "../ports/Policy.ts"
 import { Tenants } from "../ports/Tenants.ts"
 
-/** The refusals that come before any provider is asked, each in its place in the contract's order (contract ERR-10). */
+/** The refusals that come before any provider is called, in the contract's order (contract ERR-10). */
 export class Admission extends Context.Service<
   Admission,
   {
-    /** 403: the tenant has the grant. An admin key never moves money. */
+    /** 403 unless the tenant has the capability. An admin key never moves money. */
     readonly requireCapability: (caller: Caller, capability: Capability) => Effect.Effect<void, CapabilityNotAllowed>
-    /** 403: the grant, and the tenant is not frozen. */
+    /** 403 unless the tenant has the capability and is not frozen. */
     readonly requireMoneyCapability: (
       caller: Caller,
       capability: Capability,
-      /** As the request's arrival read it; read here where it did not. */
+      /** The tenant as it was read when the request arrived; read here when absent. */
       arrived?: FreshClaim["tenant"]
     ) => Effect.Effect<void, CapabilityNotAllowed | TenantFrozen>
-    /** 422: the row is there and active. */
+    /** 422 unless the corridor exists and is active. */
     readonly corridor: (key: CorridorKey) => Effect.Effect<Corridor, CorridorUnsupported>
-    /** 422: test mode's hard ceiling, which judges what is sent without its fee; live mode has none. */
+    /** 422 above test mode's hard ceiling, which applies to the sent amount without its fee. Live mode has no ceiling. */
     readonly requireUnderTestCeiling: (
       caller: Caller,
       amount: MinorUnits,
@@ -78,7 +78,7 @@ export class Admission extends Context.Service<
   })
 }
 
-/** 422: the corridor's own limits, on the amount that is sent. */
+/** 422 outside the corridor's own limits, which apply to the sent amount. */
 export const requireWithinCorridorBounds = Effect.fnUntraced(function* (corridor: Corridor, amount: MinorUnits) {
   if (corridor.minimum !== null && amount < corridor.minimum) {
     return yield* new AmountBelowMinimum({ minimum_minor: corridor.minimum, method: corridor.method })
@@ -88,14 +88,14 @@ export const requireWithinCorridorBounds = Effect.fnUntraced(function* (corridor
   }
 })
 
-/** 422: the network's own code; the corridor lists the networks that it reaches. */
+/** 422 unless the corridor lists the network. Returns the network's own code. */
 export const requireNetwork = Effect.fnUntraced(function* (corridor: Corridor, country: string, network: string, path: string) {
   const code = networkOf(corridor, country, network)
   if (code === undefined) return yield* invalid(path, `must be one of ${corridor.networks.join(", ")}`)
   return code
 })
 
-/** 422: a payer who finishes on a page of the provider has to be sent somewhere afterwards, where the row says so. */
+/** 422 when the row requires a redirect URL and there is none: after the provider's page the payer has to be sent somewhere. */
 export const requireRedirectUrl = Effect.fnUntraced(function* (corridor: Corridor, redirectUrl: string | null) {
   if (corridor.requiresRedirectUrl && redirectUrl === null)
     return yield* invalid("redirect_url", "is required here: where the payer goes on afterwards")

@@ -23,15 +23,15 @@ import { Vault } from "../ports/Vault.ts"
 import { type RequestNonce, requestNonce } from "./RequestNonce.ts"
 import { bodyHash, signature } from "./Signature.ts"
 
-/** A request as it came in, before anything was decoded. */
+/** A request as it arrived, before anything was decoded. */
 export interface RawRequest {
   readonly method: string
   readonly rawTarget: string
-  /** Names and values in turn, duplicates included, as node:http gives them. */
+  /** Names and values alternate, duplicates included, as node:http returns them. */
   readonly rawHeaders: ReadonlyArray<string>
   /** Empty for GET, HEAD and DELETE, whatever was sent with them. */
   readonly body: Uint8Array
-  /** The address that it came from, as the socket or a trusted proxy says. Few keys ask for it. */
+  /** The client address from the socket or a trusted proxy. Only keys that are limited to networks need it. */
   readonly clientAddress: () => string
 }
 
@@ -41,13 +41,13 @@ export interface Authenticated {
   readonly nonce: RequestNonce
 }
 
-/** Says who signed a request (contract SIG-1 to SIG-15). Every failure is the same Unauthorized. */
+/** Authenticates the signer of a request (contract SIG-1 to SIG-15). Every failure is the same Unauthorized. */
 export class Authentication extends Context.Service<
   Authentication,
   {
     /**
-     * Verifies everything but the nonce, and returns that. Only a verified signature has a nonce to spend, so that a stranger cannot fill
-     * the store. The caller spends it before it does anything for the request.
+     * Verifies everything except the nonce, and returns the nonce. Only a verified signature yields a nonce to spend, so that
+     * an attacker cannot fill the store. The caller spends it before it does anything for the request.
      */
     readonly authenticate: (request: RawRequest) => Effect.Effect<Authenticated, Unauthorized>
   }
@@ -59,8 +59,8 @@ export class Authentication extends Context.Service<
     const policy = yield* Policy
     const window = { maxAgeSeconds: policy.signatureMaxAgeSeconds, maxAheadSeconds: policy.signatureMaxAheadSeconds }
     const { noncesUntil } = yield* ClockTrust
-    // A request that was signed this long before a nonce ended may have used it. It is still in the signature window only after a step of
-    // the clock back.
+    // A request that was signed this long before a nonce expired may have used it. It is still inside the signature window only
+    // after the clock was set back.
     const endedAfterMs = (policy.nonceKeptSeconds - policy.signatureMaxAheadSeconds) * 1000
     const isForgotten = (timestamp: string, until: number) => Number(timestamp) * 1000 <= until - endedAfterMs
     const hosts = new Set(policy.publicHosts.map((host) => host.toLowerCase()))
@@ -103,8 +103,8 @@ export class Authentication extends Context.Service<
 const HOUR_MS = 3_600_000
 
 /**
- * Keeps the hour in which a key was last used, beside the request. This process writes each key at most once an hour, and one key after the
- * other. The key as it was read says how far it was written before.
+ * Stores the hour in which a key was last used, in the background of the request. This process writes each key at most once an
+ * hour, one key after the other. The key as it was read contains the last stored hour.
  */
 const makeUseNotes = Effect.gen(function* () {
   const tenants = yield* Tenants
@@ -129,7 +129,7 @@ const timestampFault = (timestamp: string, now: number): SignatureFault =>
     onSome: (skew) => ({ reason: "timestamp_outside_window", clockSkewSeconds: skew })
   })
 
-/** The values of the signing headers, or their first fault. Nothing is verified here. */
+/** The values of the signing headers, or the first fault in them. Verifies nothing. */
 const readSigningHeaders = (request: RawRequest) =>
   Result.gen(function* () {
     const only = singles(request.rawHeaders)
@@ -154,7 +154,7 @@ const readSigningHeaders = (request: RawRequest) =>
     return { host, key, timestamp, nonce, sent, text }
   })
 
-/** The key that a request names, if it names one key, whatever else is wrong with it. */
+/** The key that a request names, if it names one, whatever else is wrong with the request. */
 const keyNamedBy = (request: RawRequest): Option.Option<NamedKey> =>
   Option.flatMap(Result.getSuccess(singles(request.rawHeaders)("x-gateway-key")), parseKeyHeader)
 
@@ -163,7 +163,7 @@ const wellFormed =
   (value: string): Result.Result<A, SignatureFault> =>
     Result.fromOption(parse(value), () => ({ reason: "malformed_header", header }))
 
-/** The value of a header that was sent exactly once, by its name in lower case. */
+/** The value of a header that was sent exactly once, by lower-case name. */
 const singles = (rawHeaders: ReadonlyArray<string>) => {
   const values = new Map<string, string | null>()
   for (let at = 0; at < rawHeaders.length; at += 2) {
@@ -177,13 +177,13 @@ const singles = (rawHeaders: ReadonlyArray<string>) => {
   }
 }
 
-// The caller does not learn the reason; the operator has to.
+// The reason is for the operator; the caller does not learn it.
 const refusals = Metric.counter("gateway_signatures_refused_total", {
   description: "Requests without an acceptable signature, by what was wrong.",
   incremental: true
 })
 
-/** The faults that the signature check can find, and the label of each in the metric. */
+/** The faults that the signature check can find, and their labels in the metric. */
 const metricReasons = {
   missing_header: "headers",
   doubled_header: "headers",
@@ -200,11 +200,11 @@ const metricReasons = {
   reused_nonce: "nonce"
 } as const
 
-/** Why a signature was refused. Holds nothing that was sent, except the name of one of the five headers. */
+/** Why a signature was refused. Contains nothing that was sent, except the name of one of the five headers. */
 interface SignatureFault {
   readonly reason: keyof typeof metricReasons
   readonly header?: string
-  /** How far the caller's clock is ahead of ours; negative where it is behind. */
+  /** How far the caller's clock is ahead of ours; negative when it is behind. */
   readonly clockSkewSeconds?: number
 }
 
@@ -218,21 +218,21 @@ const isAppId = Schema.is(AppId)
 
 /** The facts about a named key that the log may contain. */
 interface Found {
-  /** Null where there is no such tenant, and no such key. */
+  /** Both are null when the tenant does not exist; `keyId` also when the key does not. */
   readonly appId: string | null
   readonly keyId: string | null
-  /** Why no signature of it can be right, where that is so. */
+  /** Why the key cannot sign. Used only when the signature check found no usable key. */
   readonly unusable: "unknown_tenant" | "unknown_key" | "revoked_key"
 }
 const nobody: Found = { appId: null, keyId: null, unusable: "unknown_key" }
 
 /**
- * Counts refused signatures and writes a log line for each: the reason, and the tenant and the key where they exist. An unknown tenant or
- * key is not written. In a flood most refusals are counted by reason (`boundedLog`). Returns before the line is written, so that a caller
- * cannot measure the look-up.
+ * Counts refused signatures and writes a log line for each, with the reason and, if they exist, the tenant and the key. The
+ * name of an unknown tenant or key is not written. In a flood most refusals are counted by reason (`boundedLog`). Returns
+ * before the line is written, so that a caller cannot measure the lookup.
  */
 const makeSignatureLog = Effect.gen(function* () {
-  // A counter that is not there yet grows from nothing, which no alert sees.
+  // Starts the counters at zero, because an alert does not notice the first increase of a counter that did not exist.
   for (const reason of Object.values(metricReasons)) yield* Metric.update(Metric.withAttributes(refusals, { reason }), 0)
   const tenants = yield* Tenants
   const scope = yield* Effect.scope
@@ -240,7 +240,7 @@ const makeSignatureLog = Effect.gen(function* () {
     Effect.logWarning("more refused signatures").pipe(Effect.annotateLogs({ reason, count }))
   )
 
-  /** The named tenant and key as far as they exist, and why the key cannot sign. */
+  /** The named tenant and key, as far as they exist, and why the key cannot sign. */
   const lookUp = Effect.fnUntraced(function* ({ appId, keyId }: NamedKey): Effect.fn.Return<Found> {
     if (!isAppId(appId) || Option.isNone(yield* tenants.find(appId))) return { ...nobody, unusable: "unknown_tenant" }
     const key = (yield* tenants.keys(appId)).find((row) => row.keyId === keyId)
@@ -250,7 +250,7 @@ const makeSignatureLog = Effect.gen(function* () {
 
   const writeLine = Effect.fnUntraced(function* (fault: SignatureFault, named: Option.Option<NamedKey>) {
     const { clockSkewSeconds, header, reason } = fault
-    // Without the database a line names no tenant; it is written all the same.
+    // When the database is down the line names no tenant, but is written all the same.
     const found = Option.isSome(named) ? yield* Effect.exit(lookUp(named.value)) : Exit.succeed(nobody)
     const { appId, keyId, unusable } = Exit.isSuccess(found) ? found.value : nobody
     yield* Effect.logWarning("a signature was refused").pipe(

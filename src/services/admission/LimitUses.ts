@@ -7,24 +7,24 @@ import { effectiveLimits, LimitDirection, type WindowUse, windowUse } from "../.
 import { layerOf } from "../../runtime/ServiceLayer.ts"
 import { VelocityLimits } from "../ports/VelocityLimits.ts"
 
-/** A limit that holds for a caller, and how much of it is used. */
+/** A limit that applies to a caller, and how much of it is used. */
 export interface LimitUse {
   readonly direction: LimitDirection
   readonly length: "hour" | "day"
   readonly of: CapSubject
-  /** The currency that a cap is of; null where transactions are counted. */
+  /** The currency of a cap; null when transactions are counted. */
   readonly currency: Currency | null
   readonly bound: bigint
-  /** Null for destinations: each has a window of its own. */
+  /** Null for destinations, because each has its own window. */
   readonly used: bigint | null
   readonly endsAt: Instant
 }
 
-/** The limits and caps that hold for a caller, with what is used of them (contract LIM-33). It reads and counts nothing. */
+/** The limits and caps that apply to a caller, and their use (contract LIM-33). Only reads. */
 export class LimitUses extends Context.Service<
   LimitUses,
   {
-    /** In the order in which they refuse, by direction; of caps of keys the caller's own. */
+    /** In the order in which they refuse, by direction. Of caps per key only the caller's own. */
     readonly list: (caller: Caller) => Effect.Effect<ReadonlyArray<LimitUse>>
   }
 >()("gateway/services/LimitUses") {

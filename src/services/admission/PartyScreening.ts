@@ -11,12 +11,12 @@ import { Screening } from "../ports/Screening.ts"
 
 export type PartyRefusal = DestinationBlocked | ScreeningDenied
 
-/** A key that was claimed while the other party was screened. Where `screened` is absent, the holder of the claim screens. */
+/** A claimed key with the result of the screening that ran meanwhile. Without `screened`, the holder of the claim screens. */
 export interface ScreenedClaim extends FreshClaim {
   readonly screened?: Exit.Exit<void, PartyRefusal>
 }
 
-/** 403: blocked destinations and screening, before any provider is asked. */
+/** 403: blocked destinations and screening, before any provider is called. */
 export class PartyScreening extends Context.Service<
   PartyScreening,
   {
@@ -31,7 +31,7 @@ export class PartyScreening extends Context.Service<
     const recipient = Effect.fnUntraced(function* (destination: Destination) {
       const numbers = numbersOf(destination)
       const names = [nameOf(destination)].filter(isGiven)
-      // Beside each other: the request waits once for both.
+      // In parallel, so that the request waits for the slower of both only.
       const screened = yield* Effect.forkChild(screening.check({ numbers, names }), { startImmediately: true })
       const blocked = yield* denials.matches([{ kind: "destination", values: numbers }])
       if (blocked.size > 0) {
@@ -58,7 +58,7 @@ export class PartyScreening extends Context.Service<
 
 const isGiven = (value: Redacted.Redacted | null): value is Redacted.Redacted => value !== null
 
-/** The tenant's text for its payer may be a national number: one of the country that it charges in. */
+/** A tenant's contact number of its payer may be in national format, in the country of the charge. */
 const phoneOf = (text: Redacted.Redacted, country: string): Redacted.Redacted =>
   Option.match(msisdnAsWritten(Redacted.value(text), country), { onNone: () => text, onSome: (number) => Redacted.make(number) })
 

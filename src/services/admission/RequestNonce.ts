@@ -3,25 +3,26 @@ import { Unauthorized } from "../../domain/errors/Retriable.ts"
 import type { NonceUse } from "../ports/Nonces.ts"
 
 /**
- * The nonce of one request whose signature was verified. It is spent once, in one of two places: by the edge, or in the commit that claims
- * the request's idempotency key. Until it is known to be spent nothing is done for the caller but checks and reads.
+ * The nonce of one request whose signature was verified. It is spent once, in one of two places: by the edge, or in the commit
+ * that claims the request's idempotency key. Until it is known to be spent, only checks and reads are made for the caller.
  */
 export interface RequestNonce {
   /**
-   * Spends it in a commit of the caller's, which answers none where another request spent it before; that fails here. A nonce is handed
-   * to one commit: a second one is a bug and dies.
+   * Spends it in the caller's commit, which returns none when another request spent it before; that fails here. A nonce can be
+   * passed to one commit only: a second one is a bug and dies.
    */
   readonly spendWith: <A>(commit: (use: NonceUse) => Effect.Effect<Option.Option<A>>) => Effect.Effect<A, Unauthorized>
   /**
-   * Spends it in a commit of its own where no spend has begun, and fails where another request spent it; dies where the answer to its own
-   * commit is lost. Leaves alone one whose commit is under way or was lost before: its request answers that case itself.
+   * Spends it in its own commit if no spend has begun, and fails when another request has spent it; dies when the outcome of
+   * its own commit is unknown. Does nothing while a commit with it is in progress or when one's outcome is unknown: the request
+   * handles that case itself.
    */
   readonly settle: Effect.Effect<void, Unauthorized>
   /** Whether `settle` has nothing to do and nothing to refuse. */
   readonly isSettled: () => boolean
 }
 
-/** `spendAlone` is the commit of a nonce that goes by itself; `reused` is what is written down, once, of one that was spent before. */
+/** `spendAlone` commits the nonce by itself. `reused` records, once, that the nonce was spent before. */
 export const requestNonce = (
   use: NonceUse,
   spendAlone: (use: NonceUse) => Effect.Effect<boolean>,

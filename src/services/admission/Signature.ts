@@ -5,7 +5,7 @@ import { Redacted } from "effect"
 export const signature = (secret: Redacted.Redacted<string | Uint8Array>, text: string): Uint8Array =>
   createHmac("sha256", Redacted.value(secret)).update(text).digest()
 
-/** Lower-case hex SHA-256 of a raw body, as the signed text holds it. */
+/** SHA-256 of a raw body in lower-case hex, as in the signed text. */
 export const bodyHash = (body: Uint8Array): string => (body.length === 0 ? EMPTY : hash("sha256", body, "hex"))
 
 const EMPTY = hash("sha256", "", "hex")

@@ -28,23 +28,23 @@ export interface ProviderAccountDebit {
 }
 
 /**
- * How many transactions a tenant and a number may make in a window, how much money a tenant, a number and a key may move in one, and a provider
- * account's daily ceiling. `FloatLedger.open` decides; this names the windows and refuses early. The figures, and which windows a direction
- * has, are in `domain/VelocityLimits` and `domain/AmountCaps`.
+ * Limits on how many transactions a tenant and a number may make in a window, caps on how much money a tenant, a number and a
+ * key may move in one, and a provider account's daily ceiling. `FloatLedger.open` decides; this service names the windows and
+ * refuses early. The default values, and which windows a direction has, are in `domain/VelocityLimits` and `domain/AmountCaps`.
  */
 export class Velocity extends Context.Service<
   Velocity,
   {
-    /** The windows that a transaction will be counted in: those of limits, then those of caps on amounts. */
+    /** The windows in which a transaction counts: those of limits, then those of caps on amounts. */
     readonly windows: (
       caller: Caller,
       direction: Direction,
       partyHash: Uint8Array,
       moved: MovedAmount
     ) => Effect.Effect<ReadonlyArray<WindowUse>>
-    /** Refuses at once when one of the windows was full when it was read. */
+    /** Refuses at once when one of the windows was already full when it was read. */
     readonly requireRoom: (windows: ReadonlyArray<UsedWindow>) => Effect.Effect<void, VelocityLimitExceeded>
-    /** The same windows and, where the provider's account has a ceiling, that of the day in which the payout is recorded. */
+    /** The same windows, plus the ceiling of the provider's account, if it has one, for the day in which the payout is recorded. */
     readonly addCeiling: (
       counters: ReadonlyArray<WindowUse>,
       spend: ProviderAccountDebit
@@ -56,7 +56,7 @@ export class Velocity extends Context.Service<
   static readonly layer = layerOf(Velocity)(function* () {
     const limits = yield* VelocityLimits
 
-    /** Only a figure of a refusal that is certain: where it cannot be read, the refusal goes without it, and its key is free. */
+    /** Only adds a figure to a refusal that is certain. When it cannot be read, the refusal omits it, and its key is released. */
     const usedNow = Effect.fnUntraced(function* (counter: WindowUse) {
       const read = yield* Effect.exit(limits.used([counter]))
       if (Exit.isSuccess(read)) return read.value[0]
@@ -104,7 +104,7 @@ const exceeded = (counter: WindowUse | UsedWindow, now: Instant) =>
     ...(counter.cap === undefined ? {} : capDetails(counter, counter.cap))
   })
 
-/** Which cap it is, for the refused tenant. */
+/** Describes the cap to the refused tenant. */
 const capDetails = (counter: WindowUse | UsedWindow, { currency, of }: NonNullable<WindowUse["cap"]>) => ({
   scope: "amount" as const,
   applies_to: of,

@@ -13,21 +13,24 @@ import { KeyApprovals } from "./KeyApprovals.ts"
 import { ReviewApprovals } from "./ReviewApprovals.ts"
 import { endOf, isOfFile, ReviewFiles, rowsRuled } from "./ReviewFiles.ts"
 
-/** The decisions of a second person on proposals of every kind. Each kind's own file creates its proposals, and carries them out. */
+/**
+ * The second person's decisions on proposals of every kind. Each kind has a file of its own that creates and carries out its
+ * proposals.
+ */
 export class Approvals extends Context.Service<
   Approvals,
   {
     /**
-     * Approves another person's proposal and carries it out, exactly as it was written down, once. Where it cannot be done the proposal has
-     * failed, and says why. If the process dies after the approval, a repetition carries it out. A key is only approved: its proposer has
-     * it made by `issueKey`.
+     * Approves another person's proposal and carries it out once, exactly as it was proposed. If that is impossible, the
+     * proposal fails with the reason. If the process dies after the approval, repeating the call carries it out. A key proposal
+     * is only approved: its proposer then calls `issueKey`.
      */
     readonly approve: (id: Reference, acting: Acting) => Effect.Effect<void, NotDecided>
-    /** Makes the key that this person proposed and another person approved, once. If the response is lost, so are the secrets. */
+    /** Creates the key that this person proposed and another person approved, once. If the response is lost, so are the secrets. */
     readonly issueKey: (id: Reference, acting: Acting) => Effect.Effect<IssuedKey, NotDecided>
     /**
-     * Ends a proposal that was not carried out. An open one is withdrawn by its own proposer and rejected by any other person; an approved
-     * one is called off by any person.
+     * Ends a proposal that was not carried out. An open one is withdrawn by its proposer or rejected by any other person; an
+     * approved one can be called off by anyone.
      */
     readonly dismiss: (id: Reference, acting: Acting, note: string) => Effect.Effect<void, NotDecided>
   }
@@ -40,7 +43,7 @@ export class Approvals extends Context.Service<
     const files = yield* ReviewFiles
     const configuration = yield* ConfigurationApprovals
 
-    // A key is made when its proposer asks for it.
+    // A key is created when its proposer requests it.
     const carriers: {
       readonly [K in ProposalKind]: ((proposal: Proposal, by: AuditBy) => Effect.Effect<void, NotCarriedOut>) | null
     } = {
@@ -63,13 +66,13 @@ export class Approvals extends Context.Service<
       return Option.isSome(proposal) ? proposal.value : yield* new NotDecided(notYours)
     })
 
-    /** One that can still be approved or carried out. */
+    /** A proposal that can still be approved or carried out. */
     const current = Effect.fnUntraced(function* (id: Reference, { at }: Acting) {
       const proposal = yield* find(id)
       return hasExpired(proposal, at) ? yield* new NotDecided(expired) : proposal
     })
 
-    /** Done, or failed for good, in one commit with the end of the proposal. */
+    /** Carries it out, or fails for good, in one commit with the end of the proposal. */
     const inOneCommit = Effect.fnUntraced(function* <A>(
       proposal: Proposal,
       acting: Acting,
@@ -80,7 +83,10 @@ export class Approvals extends Context.Service<
       return yield* Effect.mapError(Effect.fromResult(done.value), ({ message }) => new NotDecided(message))
     })
 
-    /** The rulings of a file are a commit each, as long as it is approved: none is made twice, whenever the process dies. */
+    /**
+     * The rulings of a file are made in one commit each, while the proposal is approved. None is made twice, whenever the
+     * process dies.
+     */
     const carriedOut = Effect.fnUntraced(function* (
       proposal: Proposal,
       acting: Acting,
@@ -109,7 +115,7 @@ export class Approvals extends Context.Service<
       if (Option.isNone(approved)) return yield* new NotDecided(notYours)
       if (carryOut === null) return
       yield* carriedOut(approved.value, acting, carryOut)
-      // A closed page interrupts nothing between the commits.
+      // Uninterruptible, so that closing the page does not interrupt it between the commits.
     }, Effect.uninterruptible)
 
     const issueKey = Effect.fn("Approvals.issueKey")(function* (id: Reference, acting: Acting) {
@@ -123,7 +129,7 @@ export class Approvals extends Context.Service<
       const { at, by } = acting
       const proposal = yield* find(id)
       if (proposal.status === "approved") {
-        // Approved says that nothing was done for it yet.
+        // `approved` means that nothing has been done for it yet.
         const calledOff = new NotCarriedOut(`${by} called it off${note === "" ? "" : `: ${note}`}`)
         const ended = yield* proposals.carryOut(id, Effect.fail(calledOff), rowOf(proposal, acting, "proposal call off"))
         return Option.isNone(ended) ? yield* new NotDecided(notYours) : undefined

@@ -29,19 +29,23 @@ export interface ConfigurationWish {
 }
 
 /**
- * Changes of corridors, tenants and whole providers from the console. Whose role makes such a change alone (`isMadeAlone`) makes it at once; everybody else proposes it,
- * and another person approves it (`Approvals`). Each is bound to the state that was looked at.
+ * Changes of corridors, tenants and providers' switches from the console. An operator whose role may make such a change alone
+ * (`isMadeAlone`) makes it at once; any other operator proposes it, and another person approves it (`Approvals`). A change
+ * applies only to the state that the operator saw.
  */
 export class ConfigurationApprovals extends Context.Service<
   ConfigurationApprovals,
   {
-    /** Makes it, or opens a proposal. Refused where it cannot be, where nothing would change, and where the state was changed meanwhile. */
+    /**
+     * Makes the change, or opens a proposal. Refused when it is impossible, when it would change nothing, and when the state
+     * has changed since.
+     */
     readonly change: (
       wish: ConfigurationWish,
       acting: Acting,
       role: OperatorRole
     ) => Effect.Effect<"changed" | "proposed", NotDecided>
-    /** Makes the change as it was proposed. Refused where the state is not the one that its proposer looked at. */
+    /** Makes the proposed change. Refused when the state is not the one that its proposer saw. */
     readonly carryOut: (proposal: Proposal, by: AuditBy) => Effect.Effect<void, NotCarriedOut>
   }
 >()("gateway/services/approvals/ConfigurationApprovals") {
@@ -53,7 +57,7 @@ export class ConfigurationApprovals extends Context.Service<
     const switches = yield* ProviderSwitches
     const propose = yield* makeProposing
 
-    /** The row as it is and as it would be. */
+    /** The row before and after the change. */
     const corridorStep = Effect.fnUntraced(function* ({ change, note, at }: CorridorWish) {
       const found = yield* corridors.find(change.key)
       if (Option.isNone(found)) return yield* new NotDecided("There is no such corridor.")
@@ -77,7 +81,7 @@ export class ConfigurationApprovals extends Context.Service<
       return tenant
     })
 
-    /** The switch as it would be. */
+    /** The switch after the change. */
     const switchStep = Effect.fnUntraced(function* (change: ProviderWish, reason: string, at: number) {
       const { kind, provider, seen } = change
       if (!registry.known.includes(provider)) return yield* new NotDecided(`There is no provider ${provider}.`)
@@ -85,11 +89,11 @@ export class ConfigurationApprovals extends Context.Service<
       if ((before?.changedAt ?? null) !== seen) return yield* new NotDecided(STALE)
       const isOff = kind === "provider off"
       if ((before?.isOff ?? false) === isOff) return yield* new NotDecided("Nothing would change.")
-      // Later than the change before it, whatever a clock says.
+      // Later than the previous change, whatever the clock says.
       return { provider, isOff, reason, changedAt: Math.max(at, (seen ?? 0) + 1) } satisfies ProviderSwitch
     })
 
-    /** The change as the second person and the audit log read it. */
+    /** The change as the second person and the audit log see it. */
     const detailsOf = Effect.fnUntraced(function* ({ change, note, sequence }: SeenWish, at: number) {
       if ("appId" in change) {
         const tenant = yield* tenantNow(change)
@@ -148,7 +152,7 @@ export class ConfigurationApprovals extends Context.Service<
     ) {
       const { at, by } = acting
       const { kind } = wish.change
-      // Before the state is read: what is changed after this row was not seen.
+      // Read before the state: anything changed after this row was not seen.
       const { sequence } = yield* auditLog.head
       const seen = { ...wish, sequence }
       if (isMadeAlone(kind, role)) {
@@ -171,7 +175,7 @@ export class ConfigurationApprovals extends Context.Service<
   })
 }
 
-/** Whether a proposal is of such a change. */
+/** Whether a proposal is for such a change. */
 export const isOfConfiguration = (proposal: Pick<Proposal, "kind">): boolean =>
   configurationKinds.some((kind) => kind === proposal.kind)
 
@@ -185,7 +189,7 @@ interface CorridorWish {
 type TenantWish = Extract<ConfigurationChange, { readonly appId: AppId }>
 type ProviderWish = Extract<ConfigurationChange, { readonly provider: string; readonly seen: number | null }>
 
-/** With the last row of the audit log before its tenant was looked at. A corridor has its own time of change. */
+/** With the last audit row before the tenant was read. A corridor has its own time of change. */
 interface SeenWish extends ConfigurationWish {
   readonly sequence: bigint
 }
@@ -206,7 +210,7 @@ const orderText = (providers: ReadonlyArray<string>): string => providers.join("
 const isSameRoute = (before: Corridor, next: Corridor): boolean =>
   before.active === next.active && orderText(before.providers) === orderText(next.providers)
 
-/** As the command's audit row has it: only what changes. */
+/** As in the command's audit row: only the changed values. */
 const changedIn = (before: Corridor, { active, providers }: Corridor): AuditEntry["details"] => ({
   ...(before.active === active ? {} : { active: String(active) }),
   ...(orderText(before.providers) === orderText(providers) ? {} : { provider: orderText(providers) })
@@ -238,12 +242,12 @@ const TenantDetails = Schema.Struct({
   seen: Schema.BigIntFromString,
   note: Schema.String
 })
-/** Of a switch that nobody had set before. */
+/** For a switch that was never set. */
 const NEVER = -1
 const SwitchDetails = Schema.Struct({ seen: Schema.FiniteFromString, note: Schema.String })
 const Key = Schema.Tuple([Country, Currency, Direction, Method])
 
-/** The proposed change, as it was written down. */
+/** Parses the proposed change. */
 const wishOf = ({ details, kind, subject }: Proposal): Effect.Effect<SeenWish> =>
   Effect.gen(function* () {
     if (kind === "corridor set") {

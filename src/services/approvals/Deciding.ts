@@ -13,16 +13,16 @@ export interface Acting {
   readonly at: Instant
 }
 
-/** Why nothing was decided: one line for the person. */
+/** Why nothing was decided: one line for the operator. */
 export class NotDecided extends MessageError("NotDecided") {}
 
-/** The proposal that a person opens, its audit row, and the reason where the same waits already. */
+/** A proposal to open, its audit row, and the error when the same proposal is open already. */
 interface Proposed extends Pick<NewProposal, "kind" | "subject" | "details"> {
   readonly audit: Pick<AuditEntry, "action" | "details">
   readonly waitsAlready: string
 }
 
-/** Opens a proposal, which waits for a second person, and answers its id. */
+/** Opens a proposal for a second person, and returns its id. */
 export const makeProposing = Effect.gen(function* () {
   const proposals = yield* Proposals
   const randomSource = yield* RandomSource
@@ -34,20 +34,20 @@ export const makeProposing = Effect.gen(function* () {
   })
 })
 
-/** The details of a proposal as they were written down. Another form is a defect. */
+/** Parses the details of a proposal. Any other form is a defect. */
 export const writtenIn = <A>(schema: Schema.ConstraintDecoder<A>) => {
   const decode = Schema.decodeUnknownEffect(schema)
   return (details: unknown): Effect.Effect<A> => Effect.catchTag(decode(details), "SchemaError", Effect.die)
 }
 
-/** The subject of a proposal and the people behind it, for each of its audit rows; the row's actor is the person who acted. */
+/** The subject of a proposal and the people behind it, for each of its audit rows. The row's actor is the person who acted. */
 export const peopleOf = ({ decidedBy, proposedBy, subject }: Proposal): Readonly<Record<string, string>> => ({
   about: subject,
   proposed_by: proposedBy,
   ...(decidedBy === null ? {} : { approved_by: decidedBy })
 })
 
-/** Both people, and the proposal, in the audit row of what is done. */
+/** Both people and the proposal's id, for the audit row of what is done. */
 export const auditBy = (proposal: Proposal, { at, by }: Acting): AuditBy => ({
   at,
   actor: consoleActor(by),

@@ -12,13 +12,16 @@ import { Tenants } from "../ports/Tenants.ts"
 import { type AdjustmentWish, FloatAdjustments } from "../tenants/FloatAdjustments.ts"
 import { type Acting, makeProposing, NotDecided, writtenIn } from "./Deciding.ts"
 
-/** Credits and debits of floats from the console, always by two people: one proposes, and what another approves is posted (`Approvals`). */
+/**
+ * Credits and debits of floats from the console, always with two people: one proposes, the other approves, and exactly that is
+ * posted (`Approvals`).
+ */
 export class FloatApprovals extends Context.Service<
   FloatApprovals,
   {
-    /** Opens the proposal. Refused where the tenant is not there, or where the same external id waits already or was posted before. */
+    /** Opens the proposal. Refused when there is no such tenant, or when the external id is already proposed or posted. */
     readonly propose: (wish: AdjustmentWish, acting: Acting) => Effect.Effect<void, NotDecided>
-    /** Posts it as it was written down. Refused where the external id was posted before, by whatever way: nothing is posted then. */
+    /** Posts the proposed amount. Refused, with nothing posted, when the external id was already posted by any means. */
     readonly carryOut: (proposal: Proposal, by: AuditBy) => Effect.Effect<void, NotCarriedOut>
   }
 >()("gateway/services/approvals/FloatApprovals") {
@@ -41,7 +44,7 @@ export class FloatApprovals extends Context.Service<
         external_id: externalId,
         note
       })
-      // The external id is in the subject: a detail of that name says that it was posted.
+      // The external id is in the subject, because a detail of that name means that it was posted.
       const audit = {
         action: "float propose",
         details: { direction, mode, currency, amount_minor: amount.toString(), note }
@@ -83,7 +86,7 @@ const Details = Schema.Struct({
 const encodeWish = Schema.encodeSync(Details)
 const decodeDetails = writtenIn(Details)
 
-/** The proposed adjustment, as it was written down. */
+/** Parses the proposed adjustment. */
 const wishOf = ({ details, kind }: Proposal): Effect.Effect<AdjustmentWish> =>
   Effect.map(
     decodeDetails(details),

@@ -18,17 +18,17 @@ export interface RevocationWish extends Pick<Caller, "appId" | "keyId"> {
 }
 
 /**
- * Keys from the console, always by two people (`Approvals`). A key is not made when it is approved, but when its proposer asks for it after that:
- * so its secrets are shown once, to the person who wanted them, and are nowhere before.
+ * API keys from the console, always with two people (`Approvals`). A key is not created on approval, but when its proposer
+ * requests it afterwards: its secrets are shown once, to that person, and do not exist before.
  */
 export class KeyApprovals extends Context.Service<
   KeyApprovals,
   {
-    /** Opens the proposal, which names the new key's id. Refused where the tenant is not there. */
+    /** Opens the proposal, which names the new key's id. Refused when there is no such tenant. */
     readonly proposeIssue: (wish: KeyWish, acting: Acting) => Effect.Effect<void, NotDecided>
-    /** Opens the proposal. Refused where there is no such key, where it is revoked, or where its revocation waits already. */
+    /** Opens the proposal. Refused when there is no such key, when it is revoked, or when its revocation is already proposed. */
     readonly proposeRevocation: (wish: RevocationWish, acting: Acting) => Effect.Effect<void, NotDecided>
-    /** Makes the key under the id of the proposal. */
+    /** Creates the key with the id in the proposal. */
     readonly issue: (proposal: Proposal, by: AuditBy) => Effect.Effect<IssuedKey, NotCarriedOut>
     readonly revoke: (proposal: Proposal, by: AuditBy) => Effect.Effect<void, NotCarriedOut>
   }
@@ -78,12 +78,15 @@ export class KeyApprovals extends Context.Service<
   })
 }
 
-/** The role of a key that is held to networks. The release before knows no networks: it finds no role, and issues no key that may be used from anywhere. */
+/**
+ * The role of a key that is limited to networks. The previous release does not know networks: it finds no `role`, and therefore
+ * issues no key that would work from anywhere.
+ */
 const LIMITED_ROLE = "limited_role"
 
 const decodeDetails = writtenIn(Schema.Struct({ app_id: AppId, key_id: Schema.String, mode: Mode, role: Role }))
 
-/** The proposed caller, as it was written down. */
+/** Parses the proposed caller. */
 const callerOf = ({ details }: Proposal): Effect.Effect<Caller> =>
   Effect.map(decodeDetails({ role: details[LIMITED_ROLE], ...details }), ({ app_id: appId, key_id: keyId, mode, role }) => ({
     appId,

@@ -16,7 +16,7 @@ import { Transactions } from "../ports/Transactions.ts"
 import { type NotResolved, Review, rulingDetails } from "../settlement/Review.ts"
 import { type Acting, makeProposing, NotDecided, writtenIn } from "./Deciding.ts"
 
-/** So many of the newest lines of a record's history are shown where an approval fails. */
+/** How many of the newest history lines are shown when an approval fails. */
 const NEWS_SHOWN = 5
 
 const CHANGED = "It has changed since you looked at it: nothing was done. Look at it as it is now."
@@ -24,19 +24,22 @@ const CHANGED = "It has changed since you looked at it: nothing was done. Look a
 interface Wish {
   readonly reference: Reference
   readonly resolution: Resolution
-  /** The revision that the person looked at. */
+  /** The revision that the person saw. */
   readonly seen: bigint
 }
 
-/** Rulings of the console: by one person below an amount, proposed by one and approved by another (`Approvals`) from it on. `Review` makes all of them. */
+/**
+ * Rulings from the console: below a certain amount by one person, otherwise proposed by one and approved by another
+ * (`Approvals`). `Review` makes all of them.
+ */
 export class ReviewApprovals extends Context.Service<
   ReviewApprovals,
   {
     /** Whether a ruling on this record needs a second person. */
     readonly needsTwo: (record: Transaction, resolution: Resolution | null) => boolean
-    /** Rules at once, or opens a proposal that waits for another person. */
+    /** Rules at once, or opens a proposal for another person. */
     readonly rule: (wish: Wish, acting: Acting) => Effect.Effect<"resolved" | "proposed", NotResolved | NotDecided>
-    /** Rules exactly as it was written down. A record that changed since is not ruled on, and the reason says what changed. */
+    /** Makes exactly the proposed ruling. Refused for a record that has changed since, with a reason that says what changed. */
     readonly carryOut: (proposal: Proposal, by: AuditBy) => Effect.Effect<void, NotCarriedOut>
   }
 >()("gateway/services/approvals/ReviewApprovals") {
@@ -99,7 +102,7 @@ const newsSince = (history: ReadonlyArray<HistoryLine>, since: Instant): string 
   return lines.length === 0 ? "" : `. Since it was proposed: ${lines.join("; ")}`
 }
 
-/** The second person sees each amount with its currency, and what the tenant asked for. */
+/** Shows the second person each amount with its currency, and the tenant's requested amount. */
 const shownOf = (record: Transaction, details: Readonly<Record<string, string>>): Readonly<Record<string, string>> => ({
   asked_minor: record.amount.toString(),
   asked_currency: record.kind === "exchange" ? record.currency : record.amountCurrency,
@@ -119,7 +122,7 @@ const decodeDetails = writtenIn(
   })
 )
 
-/** The proposed resolution, as it was written down. */
+/** Parses the proposed resolution. */
 const wishOf = ({ details, subject }: Proposal): Effect.Effect<Wish> =>
   Effect.flatMap(decodeDetails(details), ({ amount_minor: amount = null, evidence, fee_minor: fee = null, outcome, seen }) =>
     isReference(subject)

@@ -11,29 +11,29 @@ import { Proposals } from "../ports/Proposals.ts"
 import { digestOf, type JudgedFile, type RuledFile, RulingFiles } from "../settlement/RulingFiles.ts"
 import { type Acting, makeProposing, NotDecided } from "./Deciding.ts"
 
-/** A file of evidence in the console: what it says, and how whoever sends it knows that. */
+/** A file of evidence in the console: its text, and how the operator knows that it is true. */
 export interface EvidenceFile {
   readonly text: string
-  /** The revision of each record that could be ruled when the file was looked through. */
+  /** The revision of each record on which a ruling was possible when the file was checked. */
   readonly seen: ReadonlyMap<string, bigint>
   readonly evidence: string
 }
 
 /**
- * Rulings of the console by one file of evidence. A file always takes two people, whatever its amounts: one proposes it as it was judged, and
- * what another approves is that, row for row.
+ * Rulings in the console from a file of evidence. A file always needs two people, whatever its amounts: one proposes it as it
+ * was checked, and the other approves exactly that, row for row.
  */
 export class ReviewFiles extends Context.Service<
   ReviewFiles,
   {
     /**
-     * Opens a proposal of the rows that can be ruled as they were looked at; its id. Another row stays in it to be shown, and is left.
-     * Refused where none can be ruled any more, or where the same file waits already.
+     * Proposes the rows on which a ruling is possible, as they were checked, and returns the proposal's id. The other rows stay
+     * in it for display. Refused when no ruling is possible any more, or when a proposal with the same file is open.
      */
     readonly propose: (file: EvidenceFile, acting: Acting) => Effect.Effect<Reference, NotDecided>
-    /** The proposed rows as their records are now. */
+    /** The proposed rows with their present records. */
     readonly standing: (proposal: Proposal) => Effect.Effect<Pick<JudgedFile, "ready" | "left">>
-    /** Rules what was proposed, each row under the lock of the proposal and while it is approved; twice is once. */
+    /** Makes the proposed rulings, each under the proposal's lock and while it is approved. Repeating it changes nothing. */
     readonly carryOut: (proposal: Proposal, by: AuditBy) => Effect.Effect<RuledFile>
   }
 >()("gateway/services/approvals/ReviewFiles") {
@@ -78,14 +78,14 @@ export class ReviewFiles extends Context.Service<
   })
 }
 
-/** Whether a proposal is one of many rulings, by a file. */
+/** Whether a proposal consists of many rulings from a file. */
 export const isOfFile = ({ details, kind }: Pick<Proposal, "details" | "kind">): boolean =>
   kind === "review resolve" && "rulings" in details
 
-/** So many of the rows that were left are named in a proposal's note. */
+/** How many of the rows that were left are named in a proposal's note. */
 const NAMED = 5
 
-/** The end of the rows, for the proposal's note and its audit row. Those that were ruled before the process died count. */
+/** The result, for the proposal's note and its audit row. Rulings that were made before the process died count. */
 export const endOf = ({ left, ruled }: RuledFile) => {
   const rest = left.filter(({ isDone }) => !isDone)
   const count = ruled.length + left.length - rest.length
@@ -111,10 +111,10 @@ const summaryOf = ({ digest, notRuled, ready }: LookedAt, evidence: string): Rea
 
 type SeenRow = FileRow & { readonly seen: bigint }
 
-/** No record has it. */
+/** No record has this revision. */
 const NO_REVISION = 0n
 
-/** A row that is not counted as ready is never ruled, whatever its record becomes: a form may name a revision that is still to come. */
+/** A row that was not ready is never ruled on, whatever becomes of its record: a form may name a future revision. */
 const proposedOf = (rows: ReadonlyArray<SeenRow>, ready: ReadonlyArray<SeenRow>): ReadonlyArray<SeenRow> => {
   const lines = new Set(ready.map(({ line }) => line))
   return rows.map((row) => (lines.has(row.line) ? row : { ...row, seen: NO_REVISION }))
@@ -127,7 +127,7 @@ const rowsText = (rows: ReadonlyArray<SeenRow>): string =>
     )
     .join("\n")
 
-/** As `rowsText` wrote them. */
+/** Parses what `rowsText` wrote. */
 const rowsIn = ({ details }: Proposal): ReadonlyArray<SeenRow> =>
   (details["rulings"] ?? "").split("\n").flatMap((text) => {
     const [line, reference, outcome, fee = "", amount = "", currency = "", seen = "0"] = text.split(",")

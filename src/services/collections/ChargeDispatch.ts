@@ -24,10 +24,10 @@ import { firstToSucceed, type RoutedProvider, Routes } from "../routing/Routes.t
 import { type FinalError, outcomeResponse, type UnknownOutcomeError } from "../settlement/OutcomeResponse.ts"
 import { Settlement } from "../settlement/Settlement.ts"
 
-/** Wrong codes that one transaction may hear (contract CODE-6). */
+/** How many wrong codes a transaction allows (contract CODE-6). */
 export const WRONG_CODES_AT_MOST = 5
 
-/** A charge whose record is there and whose payer is free. */
+/** A charge whose record is written and whose payer has no other charge in progress. */
 export interface Placement {
   readonly collection: Collection
   readonly corridor: Corridor
@@ -36,11 +36,11 @@ export interface Placement {
   readonly otp: Otp | null
   readonly redirectUrl: string | null
   readonly payer: PayerDetails | null
-  /** The request's key; null where it sent none. */
+  /** The request's key; null when it sent none. */
   readonly claim: Claim | null
-  /** When the record was made, or taken for its code: after too long a pause since then it is not sent. */
+  /** When the record was written, or leased for its code. After too long a suspension it is not sent. */
   readonly takenAt: Instant
-  /** `create` keeps a wrong code as its answer; `authorize` forgets its key, because another code may be tried with it. */
+  /** `create` stores a wrong code as its response; `authorize` forgets its key, because another code may be tried with it. */
   readonly by: "create" | "authorize"
 }
 
@@ -48,11 +48,11 @@ const successStatuses = { create: 201, authorize: 200 } as const
 
 export type Charger = RoutedProvider<CollectionOperations>
 
-/** Those who reach the payer: not every provider of a row charges each of its networks. */
+/** The providers that reach the payer: not every provider of a row charges each of its networks. */
 export const chargersFor = (chargers: ReadonlyArray<Charger>, payer: MomoParty, currency: Currency): ReadonlyArray<Charger> =>
   chargers.filter(({ operations }) => operations.reachesNetwork?.(payer, currency) ?? true)
 
-/** The first who takes a charge, and who comes after; the refusal of the first where none does. */
+/** The first provider that accepts a charge, and those after it; when none does, the first one's refusal. */
 export const firstToTake = <E extends { readonly _tag: string }>(
   chargers: ReadonlyArray<Charger>,
   takes: (charger: Charger) => Effect.Effect<void, E>
@@ -66,8 +66,9 @@ export const firstToTake = <E extends { readonly _tag: string }>(
 type Priced = Pick<Collection, "amount" | "corridor" | "currency" | "network" | "createdAt">
 
 /**
- * The fee of a charge by the provider's contract when it is opened. It stays the charge's fee on every node, whatever the contract says
- * later. Null where the answers name it, undefined where the contract does not cover it: the charge is not made then.
+ * The contract fee of a charge when it is opened. It stays the charge's fee on every node, whatever the contract says later.
+ * Null when the provider's responses name the fee; undefined when the contract does not cover the charge, which is then
+ * refused.
  */
 export const contractFeeOf = (
   operations: Pick<CollectionOperations, "contractFee"> | undefined,
@@ -75,26 +76,26 @@ export const contractFeeOf = (
 ): MinorUnits | null | undefined =>
   operations?.contractFee === undefined ? null : operations.contractFee({ amount, at, country, currency, method, network })
 
-/** Whether a code of that account can be said to this one; null is of any. */
+/** Whether a code from that account can be submitted to this charger; null matches any. */
 const isOf = ({ provider }: Charger, account: AccountFingerprint | null, currency: Currency): boolean =>
   account === null || provider.fingerprints(currency).includes(account)
 
-/** Places charges and applies what was answered, to codes as well. */
+/** Places charges, with or without a code, and applies the answers. */
 export class ChargeDispatch extends Context.Service<
   ChargeDispatch,
   {
     /**
-     * Places a charge once. A wrong code leaves the transaction open, and so does one that was not sent to this payer for this tenant and
-     * mode by this very account, of which the provider hears nothing; silence after a code is a charge that may have been placed. Only what
-     * provably never left goes to the first of `others` that is ready, after the record was moved there; a code belongs to the provider that
-     * sent it.
+     * Places a charge once. A wrong code leaves the transaction open. So does a code that this account did not send to this
+     * payer for this tenant and mode; it is not passed on to the provider. No response to a code means that a charge may have
+     * been placed. A charge that provably never left is moved to the first of `others` that is ready, and then sent there; a
+     * code belongs to the provider that sent it.
      */
     readonly place: (
       charger: Charger,
       placement: Placement,
       others?: ReadonlyArray<Charger>
     ) => Effect.Effect<Transaction, FinalError | UnknownOutcomeError>
-    /** The same chargers, the first of them with the account of its provider that sent the code, where accounts were swapped since. */
+    /** The same chargers; the first one with the account that sent the code, when accounts were switched since. */
     readonly senderFirst: (
       chargers: ReadonlyArray<Charger>,
       code: Omit<SentCode, "account">,
@@ -140,7 +141,7 @@ export class ChargeDispatch extends Context.Service<
       return yield* Effect.fromResult(outcomeResponse(applied, fact))
     })
 
-    /** The contract holds that held when the charge was opened, as for the first. */
+    /** The fees come from the contract as it was when the charge was opened, as for the first provider. */
     const firstReady = (chargers: ReadonlyArray<Charger>, { collection, corridor, source }: Placement) => {
       const priced = chargers.flatMap((charger) => {
         const fee = contractFeeOf(charger.operations, collection)
@@ -221,6 +222,6 @@ const notOwn: CodeRejected = { _tag: "CodeRejected", note: "no such code was sen
 const codeMessage = ({ msisdn }: MomoParty): string =>
   `Ask the payer for the code that was sent to ${maskedNumber(Redacted.value(msisdn))}.`
 
-/** The payer's next action: to give the code that was sent. */
+/** The payer's next action: to enter the code that was sent. */
 export const codeAction = (source: MomoParty, pinId: string, expiresAt: Instant) =>
   ({ _tag: "otp", pinId, message: codeMessage(source), expiresAt }) as const satisfies Collection["nextAction"]

@@ -14,11 +14,14 @@ import { Tenants } from "../ports/Tenants.ts"
 import { Transactions } from "../ports/Transactions.ts"
 import { OutcomePoller, type Polled } from "../settlement/OutcomePoller.ts"
 
-/** How far back an earlier charge of a number counts, from when it was placed, by time that surely passed (contract GUARD-1). */
+/**
+ * How far back an earlier charge of a number counts, from when it was placed, in time that has certainly passed (contract
+ * GUARD-1).
+ */
 const LOOK_BACK_MS = 15 * 60_000
 /** Each further look means that another charge of the number was placed since the last one. */
 const LOOKS_AT_MOST = 4
-/** Earlier charges that are polled at the same time. */
+/** How many earlier charges are polled at the same time. */
 const POLLED_AT_ONCE = 1_024
 
 /** The number to charge. */
@@ -26,7 +29,7 @@ export interface Payer {
   readonly appId: AppId
   readonly mode: Mode
   readonly partyHash: Uint8Array
-  /** The charge itself: it does not compete with itself when it is placed again. */
+  /** The charge itself, which does not compete with itself when it is placed again. */
   readonly own: Reference
 }
 
@@ -36,19 +39,21 @@ export interface LastCharge {
 }
 
 /**
- * The double-charge guard: a number of a tenant is not charged again while an earlier momo charge of it may still be paid, nor right
- * after one that was. It is separate from the idempotency key, and protects a customer's action that is repeated with a new one.
+ * The double-charge guard: a tenant does not charge a number again while an earlier momo charge of it may still be paid, or
+ * right after one that succeeded. It is independent of the idempotency key, and protects a customer who repeats an action with
+ * a new key.
  *
- * The last word is the money step's own (`FloatLedger.open`, and `Codes.begin` for a code): it answers `PayerBusy` where another charge of
- * the number was placed after the look here.
+ * The final check is in the money step (`FloatLedger.open`, and `Codes.begin` for a code): it returns `PayerBusy` when another
+ * charge of the number was placed after the look here.
  */
 export class ChargeGuard extends Context.Service<
   ChargeGuard,
   {
     /**
-     * Runs `place` once no recent charge of the number is live, successful, or failed without proof. The provider is polled about one
-     * whose outcome is not sure, which may settle it. A tenant that makes repeat sales is not stopped by those that were known as
-     * successful when its request came. `place` answers none when another charge was faster: then everything is looked at again.
+     * Runs `place` once no recent charge of the number is live, successful, or failed without proof. A charge whose outcome is
+     * not certain is polled first, which may settle it. For a tenant with repeat sales, charges that were known as successful
+     * when its request arrived do not count. `place` returns none when another charge was faster: then everything is checked
+     * again.
      */
     readonly placeWhenFree: <A, E>(
       payer: Payer,
@@ -63,7 +68,7 @@ export class ChargeGuard extends Context.Service<
     const tenants = yield* Tenants
     const trust = yield* ClockTrust
 
-    // Requests that find the same earlier charge at the same time wait for one poll.
+    // Requests that find the same earlier charge at the same time share one poll.
     const polls = yield* Cache.makeWith<Reference, Pick<Polled, "isAbsent">>(
       Effect.fnUntraced(function* (reference) {
         const stored = yield* transactions.byReference(reference)
@@ -79,8 +84,9 @@ export class ChargeGuard extends Context.Service<
       )
 
     /**
-     * Answers the earlier charge if it stands in the way, as it is after the provider was asked. One that waits for a code and has none on its
-     * way had one that was called wrong: it stands in the way only if the provider has it, or does not say (contract GUARD-9).
+     * Returns the earlier charge, after polling it, if it blocks the new one. A charge that waits for a code with none being
+     * submitted had one that was rejected as wrong: it blocks only if the provider has it, or does not answer (contract
+     * GUARD-9).
      */
     const blockingCharge = Effect.fnUntraced(function* (
       reference: Reference,
@@ -120,21 +126,21 @@ export class ChargeGuard extends Context.Service<
   })
 }
 
-/** Nothing that its provider says now changes what it is to the guard. */
+/** Whether no answer of the provider can change what the charge means for the guard. */
 const isSure = (earlier: Transaction): boolean =>
   earlier.status === "successful" || (isTerminal(earlier) && !isContested(earlier))
 
-/** It came to nothing in words that its provider may correct, or its provider says that it did not (contract GUARD-8). */
+/** It failed or expired in a way that its provider may correct, or the provider contradicts that (contract GUARD-8). */
 const isContested = ({ doubtedSince, needsReview }: Transaction): boolean => needsReview || doubtedSince !== undefined
 
-/** The charge itself waits for a code, or for the answer to it. */
+/** The charge itself waits for a code, or for the result of one. */
 const needsCode = (earlier: Transaction): boolean =>
   earlier.kind === "collection" && earlier.status === "requires_action" && earlier.nextAction?._tag !== "redirect"
 
 const mayBePaid = (earlier: Transaction): boolean =>
   (earlier.status !== "failed" && earlier.status !== "expired") || isContested(earlier)
 
-/** With repeat sales, a charge that succeeded before the request is another sale; one that succeeds meanwhile is not. */
+/** With repeat sales, a charge that succeeded before the request is another sale; one that succeeds during it is not. */
 const succeededBefore = ({ completedAt, status }: Transaction, since: Instant): boolean =>
   status === "successful" && completedAt !== null && completedAt < since
 

@@ -46,7 +46,7 @@ import { ChargeGuard } from "./ChargeGuard.ts"
 export interface AuthorizeCommand {
   readonly reference: string
   readonly otp: Otp
-  /** The payer once more; the record's country stands where it names none. */
+  /** The payer again; in the record's country by default. */
   readonly source: { readonly msisdn: Redacted.Redacted; readonly network: string; readonly country: string | null }
 }
 
@@ -77,10 +77,10 @@ export class CodeFlow extends Context.Service<
   CodeFlow,
   {
     /**
-     * Places the charge of a transaction that waits for a code. Amount, currency and country are the record's. A transaction that does not
-     * wait any more is answered as it is; nothing is charged twice, with or without a key. The code is the pair: another pin_id than the
-     * record's may be of a code that was sent again by hand. A code that was not sent to this payer for this tenant and mode is a wrong
-     * code like any other.
+     * Places the charge of a transaction that waits for a code. Amount, currency and country are the record's. A transaction
+     * that no longer waits for a code is returned as it is; nothing is charged twice, with or without a key. A code is
+     * identified together with its pin_id, which may differ from the record's when the code was sent again on request. A code
+     * that was not sent to this payer for this tenant and mode counts as a wrong code.
      */
     readonly authorize: (
       caller: Caller,
@@ -106,7 +106,10 @@ export class CodeFlow extends Context.Service<
 
     const current = (caller: Caller, { reference }: Collection) => records.transaction(caller, reference, "collection")
 
-    /** 422: a reference cannot be redirected to another payer. The mask decides, and the keyed hash as long as it is kept. */
+    /**
+     * 422: a reference cannot be redirected to another payer. The masked number is compared, and the keyed hash as long as it
+     * is stored.
+     */
     const payerOf = Effect.fnUntraced(function* (collection: Collection, payer: MomoParty) {
       const { msisdn, network } = payer
       const partyHash = vault.hash("party", payerIdentity(payer))
@@ -127,7 +130,10 @@ export class CodeFlow extends Context.Service<
       return { _tag: "momo", msisdn: Redacted.make(msisdn.value), network: source.network, country } satisfies MomoParty
     })
 
-    /** Where the code was sent from. A code can be said again later: none is spent on a provider that is left alone. */
+    /**
+     * The provider that sent the code. Fails while calls to it are held back, so that the code is not used up and can be
+     * submitted later.
+     */
     const chargerOf = Effect.fnUntraced(function* (collection: Collection, source: MomoParty, corridor: Corridor) {
       const provider = Option.getOrUndefined(sentWith(registry, collection))
       yield* beginCandidates([collection.provider], provider?.collections === undefined ? "no_account" : "not_asked")
@@ -170,7 +176,7 @@ export class CodeFlow extends Context.Service<
         leaseMs: policy.idempotencyLeaseMs,
         wrongAtMost: WRONG_CODES_AT_MOST
       }
-      // The guard may have asked the provider about earlier charges: the clock is read when the code is about to leave.
+      // The guard may have polled the provider about earlier charges, so the clock is read just before the code is submitted.
       const attempted = yield* guard.placeWhenFree({ appId, mode, partyHash, own: reference }, ({ holder }) =>
         Effect.gen(function* (): Effect.fn.Return<Option.Option<Begun>> {
           const now = yield* Clock.currentTimeMillis
@@ -209,8 +215,9 @@ export class CodeFlow extends Context.Service<
     })
 
     /**
-     * A code of it was called wrong, which its provider may contradict later: another one is said only once the provider has been asked and
-     * has nothing. Some: the record as it is with what was found. The code is not spent where nobody answers.
+     * A code of this charge was rejected as wrong, which the provider may contradict later. Another code is submitted only
+     * after a poll has found nothing. Some: the record with what the poll found. When the provider does not answer, the code is
+     * not used up.
      */
     const findCharge = Effect.fnUntraced(function* ({ reference }: Collection, attempt: Parameters<typeof codes.unsaid>[0]) {
       const stored = yield* transactions.byReference(reference)
@@ -221,7 +228,7 @@ export class CodeFlow extends Context.Service<
       return waitsForCode(record) ? yield* new ProviderError({}) : Option.some(record)
     })
 
-    /** A process died while a code was on its way: the charge may have been placed, and is polled from now on. */
+    /** A process died while it was submitting a code: the charge may have been placed, and is polled from now on. */
     const applyUnheard = ({ reference }: Collection, at: number) =>
       settlement.apply({
         reference,

@@ -40,7 +40,7 @@ export type CodeRequestRefusal =
   | ProviderCapabilityUnsupported
   | ProviderError
 
-/** The answer of `POST /v1/collections/otp`. */
+/** The response of `POST /v1/collections/otp`. */
 export interface SentCode {
   readonly pin_id: string
   readonly message: string
@@ -48,11 +48,11 @@ export interface SentCode {
   readonly expires_at: string
 }
 
-/** Codes that a caller asks for by hand, to create a collection with them (contract CODE-11). */
+/** Codes that a caller requests explicitly, to create a collection with them (contract CODE-11). */
 export class CodeRequests extends Context.Service<
   CodeRequests,
   {
-    /** Texts a code to the payer; records and charges nothing. */
+    /** Sends a code to the payer; records and charges nothing. */
     readonly send: (caller: Caller, command: SendOtpCommand) => Effect.Effect<SentCode, CodeRequestRefusal>
   }
 >()("gateway/services/CodeRequests") {
@@ -64,7 +64,7 @@ export class CodeRequests extends Context.Service<
     const sendCode = yield* codeSender
     const vault = yield* Vault
 
-    /** A country's momo collections: the active row, or the refusal that names the one which is not. */
+    /** A country's momo collection corridor: the active row, or the refusal for the inactive one. */
     const corridorIn = Effect.fnUntraced(function* (country: string) {
       const rows = (yield* corridors.list).filter(
         (row) => row.country === country && row.direction === "collection" && row.method === "momo"
@@ -84,7 +84,7 @@ export class CodeRequests extends Context.Service<
       const providers = yield* routes.forCorridor(caller, corridor, ({ collections }) => collections)
       const [first] = chargersFor(providers, { ...source, network }, corridor.currency)
       if (first === undefined) return yield* new CorridorUnsupported(corridorKeyOf(corridor))
-      // A code belongs to the provider that sends it, and a charge by it goes to the first.
+      // A code belongs to the provider that sends it, and a charge with it goes to the first provider.
       yield* routes.requireSwitchedOn(first.provider)
       const port = first.operations
       const account = stampOf(first.provider, corridor.currency).account ?? null

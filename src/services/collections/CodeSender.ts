@@ -10,12 +10,13 @@ import type { CollectionOperations } from "../ports/Provider.ts"
 import { VelocityLimits } from "../ports/VelocityLimits.ts"
 import { codeAction } from "./ChargeDispatch.ts"
 
-/** Codes that one number of a tenant may be sent within the window, whatever they are for (contract LIM-8). */
+/** How many codes one number of a tenant may be sent within the window, whatever they are for (contract LIM-8). */
 const BOUNDS = { perNumber: 3, windowMs: 10 * 60_000 } as const
 
 /**
- * Sends a code to a payer, and answers what the payer does with it; every code of the gateway goes out here. It is counted before it is sent, so that several at once
- * are counted too. One that was provably not sent is not counted; one that was cut off, or that the provider said nothing about, is, because it may have arrived.
+ * Sends a code to a payer and returns the payer's next action. Every code of the gateway is sent here. It is counted before it
+ * is sent, so that concurrent codes are counted too. A code that was provably not sent is not counted; one whose call was
+ * interrupted or unanswered is, because it may have arrived.
  */
 export const codeSender = Effect.gen(function* () {
   const codes = yield* Codes

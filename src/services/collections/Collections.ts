@@ -57,10 +57,10 @@ export interface CollectionCommand {
   readonly source: MomoParty | null
   readonly redirectUrl: string | null
   readonly narration: string | null
-  /** Compact JSON text of an object. */
+  /** JSON text of an object, compact. */
   readonly metadata: string
   readonly payer: PayerDetails | null
-  /** The code that the payer typed; null lets the code flow begin where the corridor demands one. */
+  /** The code that the payer entered; null starts the code flow in a corridor that requires one. */
   readonly otp: Otp | null
 }
 
@@ -85,13 +85,14 @@ export type ChargeRefusal =
 export class Collections extends Context.Service<
   Collections,
   {
-    /** The windows that `create` needs from the claim of its key; none where no number is charged. */
+    /** The windows that must be read with the claim of `create`'s key; empty when no number is charged. */
     readonly windows: (caller: Caller, command: CollectionCommand) => Effect.Effect<ReadonlyArray<WindowUse>>
     /**
-     * Admits, commits the record while no other charge of the number stands in the way, places the charge, and applies what was answered.
-     * Where the corridor demands a code and none came, a code is sent first, and the record waits for it as `requires_action`. A refusal
-     * before the commit leaves nothing behind but the code; refusals come in the contract's order. After it a `FinalError` is the outcome,
-     * and an `UnknownOutcomeError` leaves the collection open for the poller.
+     * Admits the charge, commits the record while no other charge of the number blocks it, places the charge, and applies the
+     * answer. When the corridor requires a code and none was given, a code is sent first, and the record waits for it as
+     * `requires_action`. A refusal before the commit leaves nothing behind except a sent code; refusals come in the contract's
+     * order. After the commit a `FinalError` is the outcome, and an `UnknownOutcomeError` leaves the collection open for the
+     * poller.
      */
     readonly create: (caller: Caller, command: CollectionCommand, fresh: FreshClaim) => Effect.Effect<Transaction, ChargeRefusal>
   }
@@ -109,7 +110,7 @@ export class Collections extends Context.Service<
     const screening = yield* PartyScreening
     const sendCode = yield* codeSender
 
-    /** Those who reach the payer and whose contract covers the charge. */
+    /** The providers that reach the payer and whose contract covers the charge. */
     const ableOf = Effect.fnUntraced(function* (
       providers: ReadonlyArray<Charger>,
       payer: MomoParty,
@@ -122,7 +123,7 @@ export class Collections extends Context.Service<
       return able
     })
 
-    /** The cheapest by their contracts first. One whose answers name the fee is compared with none, and keeps its place. */
+    /** Sorts by contract fee, cheapest first. A provider whose responses name the fee cannot be compared and keeps its place. */
     const byContractFee = Effect.fnUntraced(function* (
       chargers: ReadonlyArray<Charger>,
       priced: Parameters<typeof contractFeeOf>[1]
@@ -140,7 +141,7 @@ export class Collections extends Context.Service<
       return ranked
     })
 
-    /** One that is held back is passed over, unless there is no other. */
+    /** Skips providers whose calls are held back, unless all are. */
     const preferReady = Effect.fnUntraced(function* (chargers: ReadonlyArray<Charger>) {
       const ready = yield* Effect.filter(chargers, ({ provider }) => Effect.isSuccess(routes.requireReady(provider, "charge")))
       return ready.length > 0 ? ready : chargers
@@ -152,13 +153,13 @@ export class Collections extends Context.Service<
       const lifetimeMs = corridor.customerAction === "redirect" ? policy.redirectExpiryMs : policy.collectionExpiryMs
       const collection = newCollection(draft, now, code?.expiresAt ?? now + lifetimeMs)
       const { nextAction, status } = collection
-      // As they are by now: a cap may have been set while the charge waited for its turn. They are nearly always cached.
+      // Read again, because a cap may have been set while the charge waited for its turn. Usually cached.
       const counted = windowsAt(yield* velocity.windows(caller, "collection", partyHash, command), now)
       const opened = yield* openRecord({
         claim,
         record: collection,
         entry: null,
-        // A charge that the payer has to go on with is answered when it is known how.
+        // A charge that needs an action of the payer gets its event when that action is known.
         event: status === "pending" || nextAction !== null ? `collection.${status}` : null,
         partyHash,
         counters: counted,
@@ -173,7 +174,7 @@ export class Collections extends Context.Service<
         const key: CorridorKey = { country, currency, direction: "collection", method }
         yield* admission.requireMoneyCapability(caller, "collections", tenant)
         const corridor = yield* admission.corridor(key)
-        // A code belongs to the provider that sent it: those who send codes stay in the row's own order.
+        // A code belongs to the provider that sent it, so providers that send codes keep the row's order.
         const isByCode = command.otp !== null || corridor.customerAction === "otp"
         const preferred = isByCode || source === null ? null : (networkOf(corridor, country, source.network) ?? null)
         const route = yield* routes.forPayment(caller, corridor, ({ collections }) => collections, preferred)
@@ -186,7 +187,7 @@ export class Collections extends Context.Service<
         const chargers = route.keptUntil === null && route.compared.length > 0 ? yield* byContractFee(able, priced) : able
         const partyHash = vault.hash("party", payerIdentity(source))
         const number = { appId: caller.appId, mode: caller.mode, partyHash }
-        // A code that the payer has belongs to the provider that is asked for codes: the first, and to the account that sent it.
+        // The payer's code belongs to the provider that is asked for codes, the first one, and to the account that sent it.
         const [first, ...next] = yield* command.otp === null
           ? preferReady(chargers)
           : dispatch.senderFirst(chargers, { ...number, pinId: command.otp.pinId }, command.currency)
@@ -202,15 +203,15 @@ export class Collections extends Context.Service<
           requireWithinNetworkLimits(operations, { ...source, network }, corridor, command.amount).pipe(
             orPassOver(provider.name, outsideLimits)
           )
-        // Where the corridor demands a code and none came, a code is sent and nothing is charged yet.
+        // When the corridor requires a code and none was given, a code is sent and nothing is charged yet.
         const texts = (charger: Charger) => Effect.andThen(routes.requireSwitchedOn(charger.provider), takes(charger))
         const texted = corridor.customerAction === "otp" && command.otp === null ? yield* firstToTake(tried, texts) : null
         const account = texted && (stampOf(texted.charger.provider, command.currency).account ?? null)
         const code = texted && (yield* sendCode(texted.charger.operations, number, source, account))
         const draft = { caller, command, claim, corridor, network, code, partyHash }
         const openIfFree = Effect.fnUntraced(function* (payer: LastCharge) {
-          // A charge that no provider would take is not recorded. A payer who was charged already gets that answer first, because the guard
-          // has looked by now.
+          // A charge that no provider accepts is not recorded. A payer who was already charged gets that answer first, because
+          // the guard has checked before.
           const chosen = yield* firstToTake(tried, (charger) =>
             routes
               .requireReady(charger.provider, "charge")
@@ -247,14 +248,14 @@ interface Draft {
   readonly corridor: Corridor
   readonly provider: Provider
   readonly network: string
-  /** The code that was sent for it; null where the charge is placed at once. */
+  /** The code that was sent for it; null when the charge is placed at once. */
   readonly code: Collection["nextAction"]
   readonly partyHash: Uint8Array
 }
 
 /**
- * A charge that ends on a page of the provider, needs a code or carries one starts as `requires_action`; every other one is `pending`
- * from the first moment.
+ * A charge that ends on a provider's page, requires a code or has one starts as `requires_action`; any other is `pending` at
+ * once.
  */
 const newCollection = (
   { caller, claim, code, command, corridor, network, provider }: Draft,

@@ -49,15 +49,15 @@ import { Settlement } from "../settlement/Settlement.ts"
 export interface FxQuery {
   readonly sourceCurrency: Currency
   readonly destinationCurrency: Currency
-  /** The side that is fixed: the amount that leaves, or the least that has to come in. */
+  /** Which side is fixed: the amount to sell, or the minimum to receive. */
   readonly fixed: "source" | "destination"
   readonly amount: MinorUnits
 }
 
 export interface FxCommand {
-  /** Any text; what is no quote of the caller's is not found. */
+  /** Any text; one that is not a quote of the caller's is not found. */
   readonly quoteId: string
-  /** Compact JSON text of an object. */
+  /** JSON text of an object, compact. */
   readonly metadata: string
 }
 
@@ -76,21 +76,24 @@ export type FxRefusal =
   | FinalError
   | UnknownOutcomeError
 
-/** Money between a tenant's own positions (contract FX-1 to FX-14). */
+/** Exchanges between a tenant's own positions (contract FX-1 to FX-14). */
 export class Exchanges extends Context.Service<
   Exchanges,
   {
-    /** Free; moves nothing and reserves nothing. By destination it is the smallest source that reaches it. */
+    /** Free; moves and reserves nothing. For a fixed destination it finds the smallest source that reaches it. */
     readonly quote: (caller: Caller, query: FxQuery) => Effect.Effect<Quote, QuoteRefusal>
     /**
-     * Takes the quote, reserves the source with the record in one commit, executes the quote, and books what the exchange brought. Where the
-     * commit refuses, the quote is given back. Refusals come in the contract's order. An exchange has one provider and never fails over: an
-     * `UnknownOutcomeError` leaves it `pending` with the source reserved, for the poller to ask about.
+     * Takes the quote, reserves the source with the record in one commit, executes the quote, and books the result. If the
+     * commit refuses, the quote is given back. Refusals come in the contract's order. An exchange has one provider and never
+     * fails over. An `UnknownOutcomeError` leaves it `pending` with the source reserved, for the poller.
      */
     readonly create: (caller: Caller, command: FxCommand, claim: Claim) => Effect.Effect<Transaction, FxRefusal>
-    /** The tenant's own exchange; what is foreign, of the other mode, of another kind or absent is one and the same NotFound. */
+    /**
+     * The tenant's exchange. One that belongs to another tenant, is of the other mode, is of another kind or does not exist
+     * gives the same NotFound.
+     */
     readonly find: (caller: Caller, reference: string) => Effect.Effect<Exchange, NotFound>
-    /** A page of the tenant's own exchanges in the key's mode, in the order of the filter. */
+    /** A page of the tenant's exchanges in the key's mode, in the filter's order. */
     readonly list: (
       caller: Caller,
       filter: TransactionFilter,
@@ -126,7 +129,7 @@ export class Exchanges extends Context.Service<
             estimated_fee_minor: ZERO,
             shortfall_minor: minusOrZero(amount, opened.available)
           })
-        // No window counts an exchange, and no payer is charged.
+        // An exchange counts in no window and charges no payer.
         case "OverCap":
         case "PayerBusy":
           return yield* new RequestInProgress()
@@ -170,17 +173,17 @@ export class Exchanges extends Context.Service<
         const provider = Option.getOrUndefined(registry.find(quoted.provider, caller.mode))
         const port = provider?.exchange
         if (provider === undefined || port === undefined) return yield* unsupported
-        // Another account knows nothing of its token.
+        // Another account does not know the quote's token.
         if (!isQuotedBy(provider, quoted)) return yield* new QuoteExpired({ quote_id: quoted.id })
         yield* admission.requireUnderTestCeiling(caller, quoted.amount, quoted.currency)
         yield* recallCandidates(quoted.candidates ?? "")
         yield* beginCandidates([provider.name])
         yield* routes.requireReady(provider, "exchange")
         yield* routes.requireTurn(provider, null)
-        // Taken before anything is held: a process that dies in between has spent a quote and nothing else.
+        // Taken before anything is reserved: if the process dies in between, only the quote is used up.
         if (!(yield* quotes.take(quoted, claim))) return yield* new QuoteExpired({ quote_id: quoted.id })
         yield* open(newExchange({ caller, command, claim, quoted, provider, createdAt: now }), claim).pipe(
-          // A lost claim means that another request works with the same key, and perhaps with this quote.
+          // A lost claim means that another request uses the same key, and perhaps this quote.
           Effect.tapError(({ _tag }) => (_tag === "request_in_progress" ? Effect.void : quotes.release(quoted, claim)))
         )
         const { amount, currency, destinationCurrency, token } = quoted
@@ -207,7 +210,7 @@ const price = Effect.fnUntraced(function* (port: Port, query: FxQuery) {
   const quoteOf = Effect.fnUntraced(function* (source: MinorUnits) {
     const answer = yield* port.quote({ currency, amount: source, destinationCurrency })
     if (!("_tag" in answer)) return answer
-    // An amount that is too little buys nothing, and its quote says so.
+    // An amount that is too small yields nothing, and its quote says so.
     return answer.kind === "too_much" ? ("too_much" as const) : yield* refusedQuote
   })
   const reaching = (wanted: MinorUnits, first: MinorUnits) =>
@@ -219,7 +222,7 @@ const price = Effect.fnUntraced(function* (port: Port, query: FxQuery) {
   const quoted = yield* quoteOf(amount)
   if (quoted === "too_much") return yield* refusedAmount
   if (quoted.destinationAmount > ZERO) return quoted
-  // It buys less than the smallest unit of the other currency; what buys one is the least that can be exchanged.
+  // It yields less than the smallest unit of the other currency. The amount that yields one unit is the minimum.
   const least = yield* reaching(minor(1n), amount)
   if (least === undefined) return yield* refusedQuote
   return yield* new AmountBelowMinimum({ minimum_minor: least.amount, method: "wallet" })

@@ -7,9 +7,9 @@ import { type RateLimit, RateLimits } from "../ports/RateLimits.ts"
 import { BankAccounts } from "../reference/BankAccounts.ts"
 
 export interface HolderLookup {
-  /** Null where it is not known, and where nobody was asked. */
+  /** Null when it is unknown or was not looked up. */
   readonly holder: Holder | null
-  /** To be run when the payout was opened. It waits for nothing: what counts the lookups may answer late, and the money is to be sent. */
+  /** Run this when the payout was opened. It does not wait: the counter may respond slowly, and the money has to be sent. */
   readonly opened: Effect.Effect<void>
 }
 
@@ -20,15 +20,15 @@ interface Payee {
 }
 
 /**
- * How many holders of mobile-money accounts a tenant may look up by payouts that are not made, in one mode (contract LIM-28). Velocity
- * limits count what is opened only, so that they bound none of these. A payout that was opened gives its lookup back: whoever pays many
- * is never short of them.
+ * How many holders of mobile-money accounts a tenant may look up in one mode by payouts that are not made (contract LIM-28).
+ * Velocity limits count only opened payouts, so they do not limit these. A payout that is opened gives its lookup back, so a
+ * tenant that pays many recipients never runs out.
  */
 const UNPAID_LOOKUPS: RateLimit = { count: 30, windowMs: 60_000, burst: 60 }
 
 /**
- * Looks up whose number it is, for a payout that would be opened as far as that can be seen. Beyond the tenant's bound nobody is asked,
- * and the payout goes on without: a bound on questions refuses no payment.
+ * Looks up a number's holder, for a payout that would be opened as far as can be known. Beyond the tenant's limit nothing is
+ * looked up, and the payout continues without it: a limit on lookups refuses no payment.
  */
 export const holderLookups = Effect.gen(function* () {
   const accounts = yield* BankAccounts

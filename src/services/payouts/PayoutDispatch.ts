@@ -16,7 +16,7 @@ import { type FinalError, outcomeResponse, type UnknownOutcomeError } from "../s
 import { Settlement } from "../settlement/Settlement.ts"
 import { type Offer, PayoutPricing, type PayoutProvider, type PayoutRoute, type PayoutTerms } from "./PayoutPricing.ts"
 
-/** A payout whose float is reserved, priced by the one who is to send it. */
+/** A payout whose float is reserved, with the quote of the provider that will send it. */
 export interface Dispatch {
   readonly payout: Payout
   readonly command: PayoutTerms & { readonly destination: Destination; readonly narration: string | null }
@@ -25,13 +25,14 @@ export interface Dispatch {
   readonly claim: Claim
 }
 
-/** Sends payouts and applies what was answered. */
+/** Sends payouts and applies the answers. */
 export class PayoutDispatch extends Context.Service<
   PayoutDispatch,
   {
     /**
-     * Sends, with the failover rule of `Failover`, and applies what was answered in one commit with the request's stored answer. Fails with
-     * what the tenant is answered. A final refusal is stored; an unknown outcome leaves the payout pending with its float reserved.
+     * Sends with the failover rule of `Failover`, and applies the answer in one commit with the request's response. Fails with
+     * the error for the tenant. A final refusal is stored; an unknown outcome leaves the payout pending with its float
+     * reserved.
      */
     readonly send: (dispatch: Dispatch) => Effect.Effect<Transaction, FinalError | UnknownOutcomeError>
   }
@@ -66,14 +67,14 @@ export class PayoutDispatch extends Context.Service<
       return yield* Effect.fromResult(outcomeResponse(applied, outcome))
     }, inSpan("PayoutDispatch.send"))
 
-    /** The next provider's quote, if the reservation covers it and it delivers what the tenant was promised; fails otherwise. */
+    /** The next provider's quote, if the reservation covers it and it delivers what the tenant was promised; otherwise fails. */
     const takeOver = Effect.fnUntraced(function* (
       { command, payout, route }: Dispatch,
       payoutProvider: PayoutProvider,
       others: ReadonlyArray<PayoutProvider>
     ) {
       const { provider } = payoutProvider
-      // A ceiling is counted when the float is reserved, and only there: an account that has one takes nothing over.
+      // A ceiling is counted only when the float is reserved, so an account with a ceiling takes no payout over.
       const ceiling = yield* limits.ceiling(provider.name, payout.currency)
       if (Option.isSome(ceiling)) return yield* passedOver(provider.name, "has_ceiling")
       const quote = yield* pricing.requote(route, payoutProvider, command, payout.principal)
@@ -88,10 +89,10 @@ export class PayoutDispatch extends Context.Service<
 const passedOver = (provider: string, verdict: "has_ceiling" | "dearer") =>
   Effect.andThen(passOver(provider, verdict), Effect.fail(new ProviderError({})))
 
-/** Whatever keeps one provider from taking over, the next one is asked. */
+/** Whatever prevents one provider from taking over, the next one is tried. */
 const afterAnyFailure = () => true
 
-/** The float and what the tenant was promised stay as they are: the same amounts, for a fee that is not above the held one. */
+/** The reservation and the promise to the tenant must not change: the same amounts, for at most the reserved fee. */
 const isCovered = (payout: Payout, quote: PayoutQuote): boolean =>
   quote.principal === payout.principal &&
   quote.destinationAmount === payout.destinationAmount &&

@@ -32,16 +32,17 @@ import { orderedByPrice } from "./PriceRanking.ts"
 import { goesToNextProvider, outside, uncountable, withoutRecipient } from "./QuoteRefusals.ts"
 
 /**
- * Prices the fee of a payout by asking providers for their own quotes: which, in which order, and when the next one. Below it is the question to one.
+ * Prices payouts with the providers' own quotes: it decides which providers are asked, in which order, and when the next one
+ * is. The functions at the end ask one provider.
  */
 export class PayoutPricing extends Context.Service<
   PayoutPricing,
   {
     readonly route: (caller: Caller, terms: PayoutTerms) => Effect.Effect<PayoutRoute, CorridorUnsupported | ValidationFailed>
     /**
-     * Confirms a bank's account and asks for the price at the first provider that answers. A refused quote is an error (`unquoted` gives
-     * it): without a price nothing is reserved. An amount outside the limits of every provider is refused with those of the first. Whose a
-     * mobile-money account is, is asked last, and only where the payout would be opened at that price.
+     * Confirms the bank account and requests a quote from the providers in turn. A refused quote is an error (`unquoted`
+     * translates it): without a price nothing is reserved. An amount outside the limits of every provider is refused with those
+     * of the first. A mobile-money holder is looked up last, and only if the payout would be opened at that price.
      */
     readonly price: (
       caller: Caller,
@@ -49,16 +50,19 @@ export class PayoutPricing extends Context.Service<
       terms: PayoutTerms & { readonly destination: Destination },
       wouldOpen: (priced: PricedPayout) => Effect.Effect<boolean>
     ) => Effect.Effect<Offer, ProviderError | QuoteRefused | BankAccountUnresolvable | LimitRefusal>
-    /** The price of another provider for a payout that was priced before; `principal` is what is to be sent. */
+    /** Another provider's quote for a payout that was priced before. `principal`: the amount to send. */
     readonly requote: (
       route: PayoutRoute,
       payoutProvider: PayoutProvider,
       terms: PayoutTerms & { readonly destination: Destination },
       principal: MinorUnits
     ) => Effect.Effect<PayoutQuote, ProviderError | QuoteRefused | LimitRefusal>
-    /** A refused quote is an answer here. */
+    /** Here a refused quote is a result. */
     readonly tryPrice: (route: PayoutRoute, terms: PayoutTerms) => Effect.Effect<PricedPayout | QuoteRefused, ProviderError>
-    /** The cheapest other method to the same country by which the same amount and its fee fit; advice, hence silent when it cannot be had. */
+    /**
+     * The cheapest other method to the same country with which the same amount and its fee fit into the float. Advisory, so
+     * undefined when it cannot be computed.
+     */
     readonly cheaperMethod: (
       caller: Caller,
       terms: PayoutTerms,
@@ -75,7 +79,7 @@ export class PayoutPricing extends Context.Service<
     const lookUpHolder = yield* holderLookups
     const scope = yield* Effect.scope
 
-    /** Read once, when the route is chosen: what is reserved is sent with it, whatever an operator changes meanwhile. */
+    /** Read once, when the route is chosen: the payout is sent with this payer, whatever an operator changes in the meantime. */
     const senderFor = (caller: Caller, corridor: Corridor, providers: ReadonlyArray<PayoutProvider>) =>
       providers.some(({ operations }) => operations.sender?.(corridor) !== undefined)
         ? Effect.filterOrElse(
@@ -85,7 +89,7 @@ export class PayoutPricing extends Context.Service<
           )
         : Effect.succeed(null)
 
-    /** Across a border or a currency the destination's own corridor has to be open, and says which networks there are. */
+    /** For another country or currency, the destination's own corridor must be active; it also lists the networks. */
     const destinationCorridor = (terms: PayoutTerms, destination: Destination) =>
       admission.corridor({
         country: destination.country,
@@ -140,7 +144,7 @@ export class PayoutPricing extends Context.Service<
         if ((corridor.requiresName || reached.requiresName) && destination?._tag === "momo" && destination.name === undefined) {
           return yield* invalid("destination.name", "is required in this corridor")
         }
-        // A bank's code is of one provider's list, and a wallet of one provider: they stay in the row's own order.
+        // A bank code and a wallet belong to one provider, so such payouts keep the row's order.
         const preferred = destination?._tag === "momo" ? network : null
         const party = destination?._tag === "momo" && network !== null ? { ...destination, network } : destination
         const { compared, keptUntil, providers } = yield* reaching(
@@ -172,7 +176,8 @@ export class PayoutPricing extends Context.Service<
         const offerFrom = Effect.fnUntraced(function* (payoutProvider: PayoutProvider, index: number) {
           const { operations, provider } = payoutProvider
           yield* routes.requireReady(provider, "send")
-          // The bank code that the tenant sent is of one provider's list. Any other provider has to know the account by the recipient's name.
+          // The tenant's bank code comes from one provider's list. Any other provider has to find the recipient's name under
+          // the account.
           const knowsBankCode = provider === bankCodesOf(payoutRoute.providers.map((one) => one.provider))
           const bankHolder = yield* (
             knowsBankCode
@@ -180,13 +185,13 @@ export class PayoutPricing extends Context.Service<
               : Effect.as(accounts.requireAccountNameMatch(provider, terms.destination), null)
           ).pipe(orPassOver(provider.name, bankUnknown))
           const priced = yield* priceOf(payoutProvider)
-          // Below the corridor's own minimum that is the refusal.
+          // Below the corridor's minimum, that is the refusal.
           if (priced.reachesMinimum) yield* withinLimits(payoutRoute, payoutProvider, priced)
           const destination = payoutRoute.destination ?? terms.destination
           const { holder, opened } = yield* lookUpHolder(caller, { destination, operations }, wouldOpen(priced)).pipe(
             orPassOver(provider.name, noPrice)
           )
-          // Last: the turn is held for no longer than the commit takes that comes next.
+          // Checked last, because the pace keeps the place only as long as the commit that follows takes.
           yield* routes.requireTurn(provider, terms.country)
           yield* noteChosen(provider.name, "priced")
           const others = providers.slice(index + 1)
@@ -256,11 +261,14 @@ type LimitRefusal = AmountBelowMinimum | AmountAboveMaximum | ValidationFailed
 
 const payoutsOf = ({ payouts }: Provider): PayoutOperations | undefined => payouts
 
-/** Each network of a preferred corridor has an order of its own: which provider names the price is known with the recipient. */
+/**
+ * Each network of a corridor that is not in the row's order has its own order, so the provider that quotes is known only with
+ * the recipient.
+ */
 const dependsOnRecipient = ({ corridor: { method, preference }, destination, providers }: PayoutRoute): boolean =>
   destination === null && method === "momo" && preference !== "order" && providers.length > 1
 
-/** The terms that decide the price of a payout. */
+/** The terms on which the price of a payout depends. */
 export interface PayoutTerms {
   readonly amount: MinorUnits
   readonly currency: Currency
@@ -273,48 +281,58 @@ export interface PayoutTerms {
   readonly deductFeeFromAmount: boolean
 }
 
-/** The currency that a payout's own amount counts: the recipient's for a fixed destination, else the float's. */
+/** The currency of a payout's `amount`: the recipient's for a fixed destination, otherwise the float's. */
 export const amountCurrencyOf = (terms: PayoutTerms) =>
   terms.amountType === "DESTINATION" ? terms.destinationCurrency : terms.currency
 
-/** Its source amount without the fee: a reduced amount, and the source of a fixed destination, are known with the quote alone. */
+/**
+ * A lower bound of the source amount without the fee. After a fee deduction, or for a fixed destination, only the quote gives
+ * the amount.
+ */
 export const leastMoved = ({ amount, amountType, currency, deductFeeFromAmount }: PayoutTerms): MovedAmount => ({
   currency,
   amount: deductFeeFromAmount || amountType === "DESTINATION" ? 1n : amount
 })
 
 /**
- * The least that would leave the float for a payout without a quote: a source beyond the range of amounts is at least the largest amount.
+ * A lower bound of what would leave the float for a payout without a quote. A source beyond the range of amounts counts as the
+ * largest amount.
  */
 export const leastSent = ({ amount, amountType, deductFeeFromAmount }: PayoutTerms, { fee, kind }: QuoteRefused): MinorUnits => {
   if (amountType === "DESTINATION") return kind === "too_much" ? minor(LARGEST_AMOUNT) : ZERO
   return deductFeeFromAmount ? minusOrZero(amount, fee ?? ZERO) : amount
 }
 
-/** The route of a payout: its corridor, the providers to try in order (at least one), and the destination with its network's own code. */
+/**
+ * The route of a payout: its corridor, at least one provider in the order to try, and the destination with the network's own
+ * code.
+ */
 export interface PayoutRoute extends PaymentRoute<PayoutOperations> {
   readonly corridor: Corridor
   readonly destination: Destination | null
   readonly network: string | null
-  /** The payer, for providers that take one. */
+  /** The payer, for providers that accept one. */
   readonly sender: Sender | null
 }
 
 export type PayoutProvider = RoutedProvider<PayoutOperations>
 
-/** `reachesMinimum` is false when a deducted payout would fall below the corridor's minimum; the figures then say what it would be. */
+/**
+ * `reachesMinimum` is false when a payout with a deducted fee would fall below the corridor's minimum; the figures then show
+ * what it would be.
+ */
 export interface PricedPayout {
   readonly quote: PayoutQuote
   readonly reachesMinimum: boolean
 }
 
-/** A price, the provider that quoted it and will send, and the `others` that come after it in the route's order. */
+/** A price, the provider that quoted it and will send the payout, and the `others` that follow in the route's order. */
 export interface Offer extends PricedPayout, HolderLookup {
   readonly payoutProvider: PayoutProvider
   readonly others: ReadonlyArray<PayoutProvider>
 }
 
-/** A closed network is a ProviderError, as it is for a payout. */
+/** A closed network is a ProviderError here, as it is for a payout. */
 const withinLimits = (
   { corridor, destination }: PayoutRoute,
   { operations, provider }: PayoutProvider,
@@ -326,7 +344,10 @@ const withinLimits = (
         orPassOver(provider.name, outsideLimits)
       )
 
-/** Asks one provider for the price: one call, but up to `QUOTES_AT_MOST` (24, in `DeductedFee`) where the fee is deducted from the amount. */
+/**
+ * Requests the price from one provider: one call, or up to `QUOTES_AT_MOST` (in `DeductedFee`) when the fee is deducted from
+ * the amount.
+ */
 const askPrice = (
   route: PayoutRoute,
   payoutProvider: PayoutProvider,
@@ -342,7 +363,7 @@ const askPrice = (
   return Effect.map(
     largestAmountWithin(terms.amount, route.corridor.minimum ?? ZERO, quoteOf),
     ({ amount, quote, reachesMinimum: reaches }) => ({
-      // Below the floor the figures are what the fee of the whole budget leaves.
+      // Below the minimum, the figures show what is left of the whole amount after its fee.
       quote: reaches ? quote : { ...quote, principal: amount, destinationAmount: amount },
       reachesMinimum: reaches
     })

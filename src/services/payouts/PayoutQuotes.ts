@@ -25,17 +25,17 @@ import { amountCurrencyOf, leastSent, PayoutPricing } from "./PayoutPricing.ts"
 import type { PayoutCommand, PayoutRefusal } from "./Payouts.ts"
 import { unquoted } from "./QuoteRefusals.ts"
 
-/** Of a body that is no payout. */
+/** Refusals of a body that is not a payout. */
 type BodyRefusal = ValidationFailed | UnknownCurrency | InexactAmount | AmountTypeRequired | ModeMismatch
 
-/** A payout of the list, or why its body is none. */
+/** A payout of the list, or why its body is not one. */
 export type ListedPayout = Result.Result<PayoutCommand, BodyRefusal>
 
-/** Prices a list of payouts before the first is sent (contract PAY-41 to PAY-44 and PAY-48). Moves nothing, reserves nothing and claims nothing. */
+/** Prices a list of payouts before the first is sent (contract PAY-41 to PAY-44 and PAY-48). Moves, reserves and claims nothing. */
 export class PayoutQuotes extends Context.Service<
   PayoutQuotes,
   {
-    /** Each payout is priced, or has the refusal that it would get; one without a price in time is a `ProviderError`. */
+    /** Each payout gets its price or the refusal that it would get; one without a price in time is a `ProviderError`. */
     readonly price: (caller: Caller, payouts: ReadonlyArray<ListedPayout>) => Effect.Effect<PricedList, CapabilityNotAllowed>
   }
 >()("gateway/services/PayoutQuotes") {
@@ -71,16 +71,19 @@ export class PayoutQuotes extends Context.Service<
       }
     })
 
-    /** Tells the recipients of one tenant and mode apart from list to list, and says nothing else of them. It is no stored hash. */
+    /**
+     * Identifies the recipients of one tenant and mode across lists, and reveals nothing else about them. The hash is not
+     * stored.
+     */
     const recipientOf = ({ appId, mode }: Caller, { destination }: PayoutCommand): string => {
       const text = Redacted.make(`${appId} ${mode} ${Redacted.value(recipientIdentity(destination))}`)
       return Buffer.from(vault.hash("listed_recipient", text)).subarray(0, RECIPIENT_BYTES).toString("base64url")
     }
 
-    /** No provider is begun to be asked, and none is waited for, once the time of the whole list is over. */
+    /** After the time for the whole list, no provider call is begun or waited for. */
     const quoteBy = Effect.fnUntraced(function* (caller: Caller, command: PayoutCommand, end: Instant) {
       const now = yield* Clock.currentTimeMillis
-      // The payouts of a list are not the request's own: none has a place for its candidates.
+      // A list's payouts have no `RouteTrail`, which belongs to the request's own payment.
       const found = yield* quote(caller, command).pipe(
         Effect.provideService(RouteTrail, null),
         Effect.timeoutOption(Math.max(0, end - now))
@@ -88,7 +91,7 @@ export class PayoutQuotes extends Context.Service<
       return Option.isSome(found) ? found.value : yield* new ProviderError({})
     })
 
-    /** The refusals that a payout meets before its float is looked at, in the same order. */
+    /** The refusals that a payout meets before its float is checked, in the same order. */
     const quote = Effect.fnUntraced(function* (caller: Caller, command: PayoutCommand) {
       const route = yield* pricing.route(caller, command)
       const { corridor } = route
@@ -116,10 +119,10 @@ export class PayoutQuotes extends Context.Service<
   })
 }
 
-/** Of one list. Providers are asked at their account's pace, which all tenants share. */
+/** Per list. Providers are called at their account's pace, which all tenants share. */
 const QUOTED_AT_ONCE = 8
 const RECIPIENT_BYTES = 16
-/** An answer comes within 30 s. */
+/** A response must come within 30 s. */
 const QUOTED_WITHIN_MS = 20_000
 
 interface PricedList {
@@ -151,13 +154,13 @@ const quoteView = (
   expires_at: iso(now + expiresInMs)
 })
 
-/** The first payout of the list that goes to the same recipient, counted from 0. */
+/** The first payout in the list to the same recipient, counted from 0. */
 interface Earlier {
   readonly item: number
   readonly same_amount: boolean
 }
 
-/** A recipient is one however it is written; nothing leaves this function but places in the list. */
+/** A recipient is the same however it is written. Only positions in the list are returned. */
 const earlierOf = (payouts: ReadonlyArray<ListedPayout>): ReadonlyArray<Earlier | undefined> => {
   const recipients = new Map<string, number>()
   const amounts = new Map<string, number>()
@@ -184,7 +187,7 @@ interface Total {
   readonly shortfall_minor: MinorUnits
 }
 
-/** Of what would leave the float, a currency each, in the order of the list. */
+/** The totals that would leave the float, one per currency, in the order of the list. */
 const totalsOf = (quotes: ReadonlyArray<QuoteView>, availableIn: (currency: Currency) => MinorUnits): ReadonlyArray<Total> =>
   [...new Set(quotes.map(({ currency }) => currency))].map((currency) => {
     const own = quotes.filter((quote) => quote.currency === currency)

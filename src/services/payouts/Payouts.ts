@@ -59,10 +59,10 @@ import { refundGuard } from "./RefundGuard.ts"
 
 export interface PayoutCommand extends PayoutTerms {
   readonly destination: Destination
-  /** The collection that it refunds, as the tenant names it; absent where it is no refund. */
+  /** The refunded collection, as the tenant names it; absent when it is not a refund. */
   readonly refundOf?: string
   readonly narration: string | null
-  /** Compact JSON text of an object. */
+  /** JSON text of an object, compact. */
   readonly metadata: string
 }
 
@@ -84,17 +84,18 @@ export type PayoutRefusal =
 export class Payouts extends Context.Service<
   Payouts,
   {
-    /** The windows that `create` needs from the claim of its key. */
+    /** The windows that must be read with the claim of `create`'s key. */
     readonly windows: (caller: Caller, command: PayoutCommand) => Effect.Effect<ReadonlyArray<WindowUse>>
-    /** Whether its recipient may be paid; `create` asks where this was not called before. */
+    /** Screens the recipient; `create` does it unless this was called before. */
     readonly screen: (command: PayoutCommand) => Effect.Effect<void, PartyRefusal>
     /**
-     * Admits, prices, reserves amount and fee with the record in one commit, sends, and applies what was answered. A refusal before that
-     * commit leaves nothing behind; refusals come in the contract's order. After it a `FinalError` is the outcome, stored as the request's
-     * answer, and an `UnknownOutcomeError` leaves the payout `pending` with its float reserved, for the poller to ask about.
+     * Admits and prices the payout, reserves amount and fee with the record in one commit, sends it, and applies the answer. A
+     * refusal before that commit leaves nothing behind; refusals come in the contract's order. After it a `FinalError` is the
+     * outcome and is stored as the request's response; an `UnknownOutcomeError` leaves the payout `pending` with its float
+     * reserved, for the poller.
      */
     readonly create: (caller: Caller, command: PayoutCommand, fresh: ScreenedClaim) => Effect.Effect<Transaction, PayoutRefusal>
-    /** Estimates the cost. Free; moves nothing and reserves nothing. Answers also what cannot be afforded. */
+    /** Estimates the cost, also of what the float cannot cover. Free; moves and reserves nothing. */
     readonly estimate: (caller: Caller, query: PayoutTerms) => Effect.Effect<PayoutEstimate, EstimateRefusal>
   }
 >()("gateway/services/Payouts") {
@@ -120,7 +121,7 @@ export class Payouts extends Context.Service<
         const { createdAt, currency, destinationCurrency, heldFee, principal, provider } = payout
         const total = add(principal, heldFee)
         const spend = { provider, mode: caller.mode, currency, total, recordedAt: createdAt }
-        // As they are by now: a cap may have been set while the payout waited for its quote. They are nearly always cached.
+        // Read again, because a cap may have been set while the payout waited for its quote. Usually cached.
         const windows = yield* velocity.windows(caller, "payout", partyHashOf(command), { currency, amount: principal })
         const counted = yield* velocity.addCeiling(windowsAt(windows, createdAt), spend)
         const opening = {
@@ -149,7 +150,7 @@ export class Payouts extends Context.Service<
             return yield* velocity.refusal(counted[opened.counter])
           case "ShortFloat":
             return yield* shortFloat(caller, command, offer.quote, opened.available)
-          // Only a charge competes for its payer.
+          // Only charges compete for a payer.
           case "PayerBusy":
             return yield* new RequestInProgress({})
         }
@@ -158,7 +159,7 @@ export class Payouts extends Context.Service<
       inSpan("Payouts.create")
     )
 
-    // It is asked for three times: for the windows where the key is claimed and again later, and where the record is opened.
+    // It is needed three times: for the windows at the claim and later, and when the record is opened.
     const partyHashes = new WeakMap<Destination, Uint8Array>()
     const partyHashOf = ({ destination }: PayoutCommand): Uint8Array => {
       const known = partyHashes.get(destination) ?? vault.hash("party", recipientIdentity(destination))
@@ -169,13 +170,13 @@ export class Payouts extends Context.Service<
     const windows = (caller: Caller, command: PayoutCommand) =>
       velocity.windows(caller, "payout", partyHashOf(command), leastMoved(command))
 
-    /** Everything that can be refused before a provider is asked, in the contract's order. Its reads are nearly always cached. */
+    /** Everything that can be refused before a provider is called, in the contract's order. Its reads are usually cached. */
     const admit = Effect.fnUntraced(function* (caller: Caller, command: PayoutCommand, fresh: ScreenedClaim) {
       yield* admission.requireMoneyCapability(caller, "payouts", fresh.tenant)
       const route = yield* pricing.route(caller, command)
       yield* admission.requireUnderTestCeiling(caller, command.amount, amountCurrencyOf(command))
       yield* fresh.screened ?? screen(command)
-      // Only the reduced amount, or the source of a fixed destination, is known no earlier than the quote.
+      // With a deducted fee or a fixed destination, the amount to send is known only from the quote.
       if (!command.deductFeeFromAmount && command.amountType !== "DESTINATION")
         yield* requireWithinCorridorBounds(route.corridor, command.amount)
       yield* velocity.requireRoom(fresh.windows)
@@ -185,8 +186,8 @@ export class Payouts extends Context.Service<
 
     const priceWithinBounds = Effect.fnUntraced(function* (caller: Caller, command: PayoutCommand, route: PayoutRoute) {
       const bounds = (priced: PricedPayout) => requireWithinBounds(caller, command, route, priced)
-      // For a payout that could not be opened nobody is asked whose a number is: its refusal is the same for every number. The float has
-      // its last word in the commit.
+      // The holder is not looked up for a payout that cannot be opened, so that its refusal does not depend on the number. The
+      // float is checked finally in the commit.
       const wouldOpen = (priced: PricedPayout) =>
         bounds(priced).pipe(
           Effect.andThen(() => availableTo(ledger, caller, command.currency)),
@@ -202,7 +203,7 @@ export class Payouts extends Context.Service<
       return offer
     })
 
-    /** The amount to send has its bounds, too: the quote may make it less or more than the requested amount. */
+    /** The amount to send has limits, too: the quote may make it less or more than the requested amount. */
     const requireWithinBounds = Effect.fnUntraced(function* (
       caller: Caller,
       command: PayoutCommand,
@@ -215,7 +216,10 @@ export class Payouts extends Context.Service<
       yield* admission.requireUnderTestCeiling(caller, quote.principal, command.currency)
     })
 
-    /** An amount that is too large is refused for the limit that it exceeds: a maximum, or else the float, even without a quote. */
+    /**
+     * An amount that is too large is refused for the limit that it exceeds: a maximum, or otherwise the float, even without a
+     * quote.
+     */
     const refusalOf = Effect.fnUntraced(function* (
       caller: Caller,
       command: PayoutCommand,
@@ -260,7 +264,7 @@ const availableTo = (ledger: FloatLedger["Service"], { appId, mode }: Caller, wa
     (positions) => positions.find(({ currency }) => currency === wanted)?.available ?? ZERO
   )
 
-/** For the history: that the holder is known by another name, which refuses nothing. */
+/** A history note that the holder is known by another name, which refuses nothing. */
 const holderNote = (holder: Payout["holder"], { _tag }: Destination): string =>
   holder?.isNamed === false
     ? `the ${_tag === "bank" ? "bank" : "provider"} knows the account's holder as ${holder.maskedName}`
@@ -276,8 +280,9 @@ interface Draft {
 }
 
 /**
- * The record, which is the whole payout. `amount` is what the tenant asked for; the quote makes of it what is sent (`principal`) and what
- * arrives (`destinationAmount`). `heldFee` is the quoted fee and never changes; `fees` begins as the same and becomes what is debited.
+ * The record of the payout. `amount` is the tenant's; the quote derives from it what is sent (`principal`) and what arrives
+ * (`destinationAmount`). `heldFee` is the quoted fee and never changes; `fees` starts with the same value and becomes what is
+ * debited.
  */
 const newPayout = ({ caller, claim, command, createdAt, offer, route }: Draft): Payout => ({
   ...newRecord(caller, claim, createdAt),
@@ -311,7 +316,7 @@ type PayoutEstimate = ReturnType<typeof estimateView>
 
 type EstimateRefusal = CapabilityNotAllowed | CorridorUnsupported | ValidationFailed | ProviderError
 
-/** Estimates what a payout would cost now, and whether the tenant's float covers it. Free; nothing is reserved or sent. */
+/** Estimates what a payout would cost now, and whether the tenant's float covers it. Free; reserves and sends nothing. */
 const payoutEstimator = Effect.gen(function* () {
   const admission = yield* Admission
   const pricing = yield* PayoutPricing
@@ -331,14 +336,15 @@ const payoutEstimator = Effect.gen(function* () {
 })
 
 /**
- * Undefined for a price. A reason that the provider does not give is derived from the corridor's limits, which count the source currency.
+ * Undefined for a price. When the provider gives no reason, it is derived from the corridor's limits, which are in the source
+ * currency.
  */
 const unpricedReason = (
   terms: PayoutTerms,
   { corridor: { maximum, minimum } }: PayoutRoute,
   quoted: PricedPayout | QuoteRefused
 ): UnpricedReason | undefined => {
-  // A budget that its fee would eat buys nothing: there are no figures to show.
+  // When the fee takes the whole amount, there are no figures to show.
   if ("quote" in quoted) return quoted.quote.principal === ZERO ? "fee_exceeds_amount" : undefined
   if (quoted.kind === "no_recipient") return "destination_required"
   if (quoted.kind === "too_much") return "above_provider_maximum"
@@ -359,7 +365,10 @@ interface Estimate {
   readonly now: Instant
 }
 
-/** The answer of a quote (contract PAY-29 to PAY-32). The fee's figures are null where the provider will not quote such an amount. */
+/**
+ * The response of a quote (contract PAY-29 to PAY-32). The figures that depend on the fee are null when the provider does not
+ * quote the amount.
+ */
 const estimateView = ({ available, cheaper, now, priced, route: { corridor }, terms, unpriced }: Estimate) => {
   const total = priced === undefined ? null : add(priced.quote.principal, priced.quote.fee)
   return {

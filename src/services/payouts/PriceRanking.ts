@@ -6,21 +6,25 @@ import { rankByPrices } from "../../runtime/RouteTrail.ts"
 import type { PayoutQuote } from "../ports/Provider.ts"
 import type { PaymentRoute, RoutedProvider } from "../routing/Routes.ts"
 
-/** How a provider of a payout is asked for a price. */
+/** How to request a price from a payout's provider. */
 interface Asking<Operations, Priced, E> {
-  /** Fails where it is held back: it is not asked then. */
+  /** Fails when calls to the provider are held back: it is then not called. */
   readonly ready: (one: RoutedProvider<Operations>) => Effect.Effect<void, ProviderError>
   readonly ask: (one: RoutedProvider<Operations>) => Effect.Effect<Priced, E>
-  /** A question outlives its payment, and ends here at the latest: only one that ends says something of the provider. */
+  /**
+   * A call may outlive its payment and ends with this scope at the latest, because only a completed call counts for the
+   * provider's circuit.
+   */
   readonly scope: Scope.Scope
 }
 
-/** The cheapest of several holds a payment up no longer than this; a price that was shown is waited for as long as any. */
+/** How long a payment waits for the comparison. A price that was shown to a tenant is waited for as long as any. */
 const COMPARED_WITHIN_MS = 3_000
 
 /**
- * Puts the cheapest of those first that are to be compared. One that has no price in time keeps its place, and its answer is waited for when its
- * turn comes: none is asked twice. While a price of the order before this one holds, those with a price go first, and it expires when that time ends.
+ * Puts the cheapest of the compared providers first. A provider without a price in time keeps its place, and its answer is
+ * awaited when its turn comes, so that none is called twice. While a price from the previous order is valid, the providers with
+ * a price go first, and it expires when that time ends.
  */
 export const orderedByPrice = Effect.fnUntraced(function* <Operations, Priced extends { readonly quote: PayoutQuote }, E>(
   { compared, keptUntil, providers }: PaymentRoute<Operations>,
@@ -50,7 +54,7 @@ export const orderedByPrice = Effect.fnUntraced(function* <Operations, Priced ex
   const ranked =
     keptUntil === null ? cheapest : cheapest.toSorted((one, other) => unpriced(priceIn(one)) - unpriced(priceIn(other)))
   yield* rankByPrices(ranked.map((one) => [one.provider.name, priceIn(one)?.total ?? null] as const))
-  /** The answer to the question that was asked on the way, or else it is asked now. */
+  /** The answer to the call that was already made; otherwise calls now. */
   const priceOf = (one: RoutedProvider<Operations>): Effect.Effect<Priced, E | ProviderError> => {
     const fiber = questions.get(one)
     return fiber === undefined ? ask(one) : Fiber.join(fiber)

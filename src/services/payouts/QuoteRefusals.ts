@@ -3,7 +3,7 @@ import type { MinorUnits } from "../../domain/Money.ts"
 import type { QuoteRefused } from "../ports/Provider.ts"
 import { isOfNetworkLimits } from "../routing/NetworkLimits.ts"
 
-/** A definite refusal to quote: asking again would not change it. */
+/** A definite refusal to quote: a retry would not change it. */
 export const unquoted = ({ kind }: QuoteRefused): ValidationFailed => new ValidationFailed({ issues: [quoteIssues[kind]] })
 
 const quoteIssues = {
@@ -16,7 +16,7 @@ const quoteIssues = {
   other: { path: "", message: "the provider refuses to quote this payout" }
 } as const satisfies Record<QuoteRefused["kind"], Issue>
 
-/** Refused by the limits of the account, which need no question. */
+/** Refused by the account's limits, without a call. */
 export const outside = (kind: QuoteRefused["kind"]): QuoteRefused => ({
   _tag: "QuoteRefused",
   kind,
@@ -36,7 +36,10 @@ export const uncountable = (fee: MinorUnits): QuoteRefused => ({
   fee
 })
 
-/** Whether the next provider is asked for a quote: after no readable answer, where this one does not do it at all, or where its account's limits
- * for the network do not admit it. A refusal of the amount or of the recipient by a provider is final. */
+/**
+ * Whether the next provider is asked for a quote: after no usable response, when this provider cannot serve the payout at all,
+ * or when its account's limits for the network exclude the amount. A provider's refusal of the amount or of the recipient is
+ * final.
+ */
 export const goesToNextProvider = (error: { readonly _tag: string; readonly kind?: string }): boolean =>
   error._tag === "provider_error" || (error._tag === "QuoteRefused" && error.kind === "other") || isOfNetworkLimits(error)

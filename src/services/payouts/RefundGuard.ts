@@ -13,27 +13,28 @@ import type { OpenResult } from "../NewRecord.ts"
 import { Transactions } from "../ports/Transactions.ts"
 import { Vault } from "../ports/Vault.ts"
 
-/** The members of a payout by which it is a refund, and whose. */
+/** The members that make a payout a refund, and its recipient. */
 export interface RefundTerms {
-  /** The collection that it refunds; absent where it is no refund. Any text may be given. */
+  /** The refunded collection; absent when it is not a refund. Any text may be given. */
   readonly refundOf?: string
   readonly destination: Destination
   readonly currency: Currency
   readonly destinationCurrency: Currency
 }
 
-/** Other refunds of the same collection were opened each time between our read and our commit. */
+/** Each further decision means that another refund of the same collection was opened between our read and our commit. */
 const DECISIONS_AT_MOST = 16
 
 /**
- * Payouts that refund a collection (contract PAY-45 to PAY-47): to its payer, and together no more than it brought. The rest is read, and
- * the commit that opens the payout refuses where it was decided about since (`refundFence`): then it is read and decided again.
+ * Refunds of a collection by payout (contract PAY-45 to PAY-47): only to its payer, and in total no more than it yielded. The
+ * remaining amount is read first. The commit that opens the payout refuses when another refund was decided since
+ * (`refundFence`); then it is read and decided again.
  */
 export const refundGuard = Effect.gen(function* () {
   const transactions = yield* Transactions
   const vault = yield* Vault
 
-  /** The collection, where this much of it may go back to this destination. */
+  /** The collection, if this amount of it may be refunded to this destination. */
   const admit = Effect.fnUntraced(function* (caller: Caller, terms: RefundTerms, refundOf: string, amount: bigint) {
     const found = isReference(refundOf)
       ? yield* transactions.refundable(caller.appId, caller.mode, refundOf)
@@ -48,11 +49,11 @@ export const refundGuard = Effect.gen(function* () {
   })
 
   return {
-    /** Refuses what the commit would refuse, before any provider is asked. `least` is what will be sent at least. */
+    /** Refuses before any provider is called what the commit would refuse. `least`: a lower bound of the amount to send. */
     requireRefundable: ({ caller, terms, least }: { caller: Caller; terms: RefundTerms; least: bigint }) =>
       terms.refundOf === undefined ? Effect.void : Effect.asVoid(admit(caller, terms, terms.refundOf, least)),
 
-    /** Opens the payout: a refund only while no other decision about its collection comes in between. */
+    /** Opens the payout; a refund only if no other refund of its collection was decided in between. */
     openWithin: Effect.fnUntraced(function* <E>(
       { caller, principal, terms }: { caller: Caller; terms: RefundTerms; principal: MinorUnits },
       counters: ReadonlyArray<WindowUse>,
@@ -69,7 +70,7 @@ export const refundGuard = Effect.gen(function* () {
   }
 })
 
-/** The first rule that a refund of this amount breaks; null where it breaks none. */
+/** The first rule that a refund of this amount breaks; null when it breaks none. */
 const issueOf = (
   refundable: RefundableCollection,
   { currency, destination, destinationCurrency }: RefundTerms,
@@ -92,7 +93,7 @@ const issueOf = (
 
 const refused = (message: string) => Effect.fail(invalid("refund_of", message))
 
-/** The same for an absent one and a foreign one. */
+/** The same for one that does not exist and one of another tenant. */
 const IS_NO_COLLECTION = "must be the reference of a collection of yours, in this key's mode"
 const IS_TOO_OLD = "is of a collection of more than 90 days ago: its payer is not known any more"
 const IS_UNKNOWN = "is of a collection whose payer's number is not known, or not any more"

@@ -13,35 +13,35 @@ import { coalescedReads } from "./CoalescedReads.ts"
 
 type Resolve = Required<ReferenceData>["resolve"]
 
-/** The holder of an account number, as the provider that would pay it gives it. */
+/** The holders of accounts, as the provider that would pay them knows them. */
 export class BankAccounts extends Context.Service<
   BankAccounts,
   {
-    /** The holder's name. Identical questions that wait together are asked once. */
+    /** The holder's name. Concurrent identical lookups share one call. */
     readonly holder: (
       provider: Provider,
       resolve: Resolve,
       account: BankAccount
     ) => Effect.Effect<Redacted.Redacted, BankAccountUnresolvable | ProviderError>
     /**
-     * The holder of the bank account that a payout goes to, before anything is reserved. Another name than the tenant's refuses nothing.
-     * Null for what is no bank's, and where the provider does not tell.
+     * The holder of a payout's bank account, before anything is reserved. A name that differs from the tenant's refuses
+     * nothing. Null when the destination is not a bank, or the provider does not disclose the holder.
      */
     readonly bankHolder: (
       provider: Provider,
       destination: Destination
     ) => Effect.Effect<Holder | null, BankAccountUnresolvable | ProviderError>
     /**
-     * The same of a number of mobile money. Only where the provider says that nobody can be paid by it is that refused: what cannot be read, or takes
-     * too long, stops no payout.
+     * The same for a mobile-money number. Refused only when the provider says that the number cannot be paid; a lookup that
+     * fails or takes too long stops no payout.
      */
     readonly mobileHolder: (
       operations: Pick<PayoutOperations, "holder">,
       destination: Destination
     ) => Effect.Effect<Holder | null, QuoteRefused>
     /**
-     * A code of a bank is the code of one provider. Another one may pay an account only where it knows it by the recipient's own name;
-     * whatever else it says, it is as if it could not be read.
+     * A bank code is one provider's code. Another provider may pay the account only if it finds the recipient's own name under
+     * it; any other result counts as if the account could not be read.
      */
     readonly requireAccountNameMatch: (provider: Provider, destination: Destination) => Effect.Effect<void, ProviderError>
   }
@@ -69,7 +69,8 @@ export class BankAccounts extends Context.Service<
     const mobileHolder: BankAccounts["Service"]["mobileHolder"] = Effect.fn("BankAccounts.mobileHolder")(
       function* (operations, destination) {
         if (destination._tag !== "momo" || operations.holder === undefined) return null
-        // A free read: its part of the pace is not that of the tokens and prices without which no money call is made.
+        // A free read with a separate share of the pace, so that it does not compete with the tokens and prices that money
+        // calls need.
         const lookup = Effect.timeoutOption(withShortWait(operations.holder(destination)), HOLDER_WITHIN_MS)
         const found = Option.getOrUndefined(Option.flatten(yield* Effect.option(lookup)))
         if (found === "inactive") return yield* Effect.fail(noSuchAccount)
@@ -82,7 +83,7 @@ export class BankAccounts extends Context.Service<
     )(function* (provider, destination) {
       if (destination._tag !== "bank") return
       const resolve = resolverOf(provider, destination.country)
-      // A branch that the tenant chose is of the other's list, as the bank's code is.
+      // A branch that the tenant chose comes from the other provider's list, as the bank code does.
       if (resolve === undefined || needsBranch(provider, destination.country)) return yield* new ProviderError({})
       const found = yield* beforePaying(holder(provider, resolve, destination)).pipe(
         Effect.catchTag("bank_account_unresolvable", () => Effect.fail(new ProviderError({})))
@@ -94,7 +95,7 @@ export class BankAccounts extends Context.Service<
   })
 }
 
-/** A payout waits no longer for what it can do without. */
+/** How long a payout waits for a lookup that it can do without. */
 const HOLDER_WITHIN_MS = 3_000
 
 const noSuchAccount: QuoteRefused = { _tag: "QuoteRefused", kind: "inactive", note: "no active account by this number" }
@@ -104,17 +105,17 @@ const holderOf = (found: Redacted.Redacted, destination: Destination): Holder =>
   return { maskedName: maskedName(Redacted.value(found)), isNamed: named === null ? null : isSameHolder(found, named) }
 }
 
-/** A payout waits for it, and for its part of the account's pace: what tenants read by themselves has another part. */
+/** A payout waits for it, so it uses the share of the pace for quotes, not the one for tenants' reads. */
 const beforePaying = Effect.provideService(CallKind, "quote")
 
-/** Whether it pays banks of that country only through a branch that the payout names. */
+/** Whether a payout to that country's banks has to name a branch at this provider. */
 export const needsBranch = (provider: Provider | undefined, country: string): boolean =>
   provider?.guarantees.bankBranchCountries?.includes(country) === true
 
-/** The provider whose codes of banks a tenant uses: the first that lists them, and where none does, the first. */
+/** The provider whose bank codes a tenant uses: the first that lists banks; when none does, the first. */
 export const bankCodesOf = (payers: ReadonlyArray<Provider>): Provider | undefined =>
   payers.find(({ reference }) => reference?.banks !== undefined) ?? payers[0]
 
-/** Undefined where the provider does not know whose a number of that country is. */
+/** Undefined when the provider cannot look up accounts in that country. */
 export const resolverOf = ({ guarantees, reference }: Provider, country: string): Resolve | undefined =>
   guarantees.bankAccountCountries?.includes(country) === false ? undefined : reference?.resolve

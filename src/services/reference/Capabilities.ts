@@ -13,13 +13,13 @@ import { Routes } from "../routing/Routes.ts"
 
 export type UnsupportedReason = "not_permitted" | "provider_not_supported" | "refund_orchestration_not_implemented"
 
-/** One row of what a tenant may do (contract CAP-1, CAP-2). */
+/** One capability of a tenant (contract CAP-1, CAP-2). */
 export interface CapabilityRow {
   readonly capability: Capability
   readonly provider: string
   readonly supported: boolean
   readonly reason?: UnsupportedReason
-  /** Some active corridor refuses this tenant's payouts until an operator has said who pays. */
+  /** At least one active corridor refuses this tenant's payouts until an operator has set the payer. */
   readonly requires_sender?: true
 }
 
@@ -27,7 +27,7 @@ export interface CapabilityRow {
 export class Capabilities extends Context.Service<
   Capabilities,
   {
-    /** Always one row for each capability, in their order; needs no grant. */
+    /** Always one row per capability, in their order; needs no grant. */
     readonly rows: (caller: Caller) => Effect.Effect<ReadonlyArray<CapabilityRow>>
   }
 >()("gateway/services/Capabilities") {
@@ -56,7 +56,7 @@ export class Capabilities extends Context.Service<
 
     const routedTo = (capability: Capability, routes: ReadonlyArray<Corridor>, { mode, out, pin }: Outlook) => {
       const { by, offers } = offerings[capability]
-      // A capability without corridor rows is served by any provider that has it.
+      // A capability without corridors is served by any provider that has it.
       const names = by === null ? pinnedFirst(registry.known, pin) : routedProviders(routes.filter(by), pin)
       const able = names.find((name) => !out.has(name) && Option.exists(registry.find(name, mode), offers))
       return { provider: able ?? names[0] ?? "", offered: able !== undefined }
@@ -66,7 +66,7 @@ export class Capabilities extends Context.Service<
   })
 }
 
-/** Of one caller, as things stand. */
+/** The caller's circumstances at this moment. */
 interface Outlook {
   readonly pin: PinnedProvider
   readonly mode: Mode
@@ -74,7 +74,7 @@ interface Outlook {
   readonly out: ReadonlySet<string>
 }
 
-/** The corridor rows that lead to a capability, null for none, and the providers that have it. */
+/** For each capability: the corridor rows that lead to it (null: none do), and the test whether a provider has it. */
 const offerings: Readonly<
   Record<Capability, { readonly by: ((row: Corridor) => boolean) | null; readonly offers: (provider: Provider) => boolean }>
 > = {
@@ -94,7 +94,7 @@ const offerings: Readonly<
 }
 
 const reasonOf = (capability: Capability, isGranted: boolean, isOffered: boolean): UnsupportedReason | undefined => {
-  // Refunds are not implemented, independent of grants and routes.
+  // Refunds are not implemented, whatever the grants and routes.
   if (capability === "refunds") return "refund_orchestration_not_implemented"
   if (!isGranted) return "not_permitted"
   return isOffered ? undefined : "provider_not_supported"

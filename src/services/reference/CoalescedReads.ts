@@ -1,6 +1,6 @@
 import { Cache, Duration, Effect, Equal, Exit, Hash } from "effect"
 
-/** A read with what is asked; two are the same when their names are. */
+/** A read and its name. Two reads are the same when their names are. */
 class PendingRead<A, E> implements Equal.Equal {
   readonly name: string
   readonly read: Effect.Effect<A, E>
@@ -19,10 +19,10 @@ class PendingRead<A, E> implements Equal.Equal {
   }
 }
 
-/** More at a time are asked each by itself. */
+/** Beyond this number, concurrent reads are not shared. */
 const MOST_SHARED = 1000
 
-/** Identical reads that wait together share one call. An answer is kept for as long as `life` says, by default not at all; a failure never is. */
+/** Concurrent identical reads share one call. An answer is cached for `life`, by default not at all; a failure is never cached. */
 export const coalescedReads = <A, E>(life: (answer: A) => Duration.Duration = () => Duration.zero) =>
   Effect.map(
     Cache.makeWith<PendingRead<A, E>, A, E>(({ read }) => read, {

@@ -8,9 +8,9 @@ import type { Provider } from "../ports/Provider.ts"
 import type { ProviderRegistry } from "../ports/ProviderRegistry.ts"
 
 /**
- * The result of one read. `differs`: the account is not as the corridor rows say. `unanswered`: the provider refused the read or cannot be
- * reached. `to_confirm`: an assumption of the program that only the provider can confirm. `not_tried`: the provider was not asked, because
- * the program has a table of its own, the provider has no such read, or money would move.
+ * The result of one check. `differs`: the account does not match the corridor rows. `unanswered`: the provider refused the read
+ * or cannot be reached. `to_confirm`: an assumption of the program that only the provider can confirm. `not_tried`: no call was
+ * made, because the program has its own table, the provider has no such read, or money would move.
  */
 export type CheckResult = "ok" | "differs" | "unanswered" | "to_confirm" | "not_tried"
 
@@ -18,7 +18,7 @@ export interface ProviderCheckRow {
   readonly mode: Mode
   readonly account: "current" | "previous"
   readonly check: "wallets" | "countries" | "banks" | "networks" | "prices" | "callbacks" | "promises" | "payments"
-  /** The corridor, country or currency that it is about; empty where it is about the account. */
+  /** The corridor, country or currency; empty when the check is about the account. */
   readonly subject: string
   readonly result: CheckResult
   readonly detail: string
@@ -26,12 +26,12 @@ export interface ProviderCheckRow {
 
 type Found = Pick<ProviderCheckRow, "check" | "subject" | "result" | "detail">
 
-/** An amount that most corridors take, where a row has no minimum. */
+/** Used when a row has no minimum: an amount that most corridors accept. */
 const SAMPLE_MAJOR = 100n
 
 /**
- * Reads all that moves no money with every account of a provider that is set, and says where the account differs from the active corridor
- * rows that lead to it (contract REF-1 to REF-8 for the reads). Nothing is charged, sent or exchanged.
+ * Makes all free reads with every configured account of a provider, and reports where the account differs from the active
+ * corridor rows that lead to it (contract REF-1 to REF-8 for the reads). Nothing is charged, sent or exchanged.
  */
 export const checkProvider = Effect.fn("ProviderCheck")(function* (
   registry: ProviderRegistry["Service"],
@@ -72,7 +72,7 @@ const checkAccount = Effect.fnUntraced(function* (provider: Provider, led: Reado
   ]
 })
 
-/** The wallets from which payouts are paid have to exist; their balances are shown, and not judged. */
+/** The wallets that pay payouts must exist; their balances are shown but not judged. */
 const walletsOf = Effect.fnUntraced(function* ({ reference }: Provider, served: ReadonlyArray<Corridor>) {
   if (reference?.balances === undefined) return [notTried("wallets", "", TELLS_NONE)]
   const { answer: wallets, why } = yield* read(reference.balances)
@@ -136,7 +136,7 @@ const banksOf = Effect.fnUntraced(function* ({ reference }: Provider, served: Re
   )
 })
 
-/** No provider is asked which networks it charges: the program's table is all that is compared. */
+/** Providers are not asked which networks they charge; only the program's table is compared. */
 const networksOf = ({ collections }: Provider, served: ReadonlyArray<Corridor>): ReadonlyArray<Found> => {
   const reaches = collections?.reachesNetwork
   return served
@@ -204,7 +204,7 @@ const confirmationsOf = Effect.fnUntraced(function* ({ callbacks: { registration
   return [{ check: "callbacks", subject: "confirmations", result: "to_confirm", detail } satisfies Found]
 })
 
-/** docs/going-live has the questions; the answers are compared with this. */
+/** To be compared with the provider's answers to the questions in docs/going-live. */
 const promisesOf = ({ guarantees }: Provider): Found => {
   const { chargeLookup, chargeNotFoundGraceMs, chargeReference, clientReference, lookup, notFoundGraceMs } = guarantees
   const twice = { idempotent: "is the first one again", unique_reject: "is refused", none: "may move money twice" }
@@ -219,7 +219,7 @@ const promisesOf = ({ guarantees }: Provider): Found => {
   }
 }
 
-/** Undefined where the provider did not answer; `why` is what is known of that. */
+/** Undefined when the provider did not answer; `why` is what is known about that. */
 const read = <A>(effect: Effect.Effect<A, ProviderError>) =>
   Effect.map(withCallCount(Effect.catchTag(effect, "provider_error", () => Effect.undefined)), ({ answer, calls, failures }) => ({
     answer,
@@ -227,7 +227,7 @@ const read = <A>(effect: Effect.Effect<A, ProviderError>) =>
     why: [...new Set(failures)].join("; ") || NO_USE
   }))
 
-/** Also said where an answer comes to the callback address of a gateway, and none runs there. */
+/** Also shown when an answer comes by callback and no gateway is running to receive it. */
 const NO_USE = "no answer came that can be used; where answers come to the callback address, a gateway has to run there"
 
 const TELLS_NONE = "the provider tells none, or the program does not read it"

@@ -20,11 +20,11 @@ import { type RoutedProvider, Routes } from "../routing/Routes.ts"
 import { BankAccounts, bankCodesOf, needsBranch, resolverOf } from "./BankAccounts.ts"
 import { coalescedReads } from "./CoalescedReads.ts"
 
-/** A corridor row with the provider that comes first for one tenant, how well its providers answer, and what payouts need there. */
+/** A corridor row with the provider that comes first for one tenant, its availability, and what payouts require there. */
 export interface ServedCorridor extends Corridor {
   readonly provider: string
   readonly requiresBranch: boolean
-  /** Payouts are refused until an operator has said who pays. */
+  /** Payouts are refused until an operator has set the payer. */
   readonly requiresSender: boolean
 }
 
@@ -38,12 +38,12 @@ export interface ServedBranch extends BankBranch {
   readonly bankCode: string
 }
 
-/** A country with the currencies that its corridor rows pay. */
+/** A country with the currencies that its corridors pay. */
 export interface ServedCountry extends PayableCountry {
   readonly currencies: ReadonlyArray<Currency>
 }
 
-/** One wallet of the shared pool, as it was when its provider was asked. */
+/** One wallet of the shared pool at the time when its provider was asked. */
 export interface PoolBalance extends Balance {
   readonly provider: string
   readonly asOf: Instant
@@ -52,32 +52,35 @@ export interface PoolBalance extends Balance {
 type ReadRefusal = CapabilityNotAllowed | ProviderError | ProviderCapabilityUnsupported
 
 /**
- * The reads that never move money (contract REF-1 to REF-9). Everything but the corridors is asked of the provider live, and only branches
- * may be a day old; identical reads that wait together share one call.
+ * Reads that move no money (contract REF-1 to REF-9). All but the corridors call the provider; only branches may be up to a day
+ * old. Concurrent identical reads share one call.
  */
 export class Reference extends Context.Service<
   Reference,
   {
     /**
-     * Every row of the gateway's own configuration, active or not, as it is for this tenant now; one that leads to no provider, or only to those that
-     * are switched off, is not active. Needs no grant.
+     * All corridor rows, active or not, with their present state for this tenant. A row that no provider serves, or only providers
+     * that are switched off, is shown as inactive. Needs no grant.
      */
     readonly corridors: (caller: Caller) => Effect.Effect<ReadonlyArray<ServedCorridor>>
-    /** The banks payable in a country; none where no active corridor pays banks there. */
+    /** The banks that can be paid in a country; empty when no active corridor pays banks there. */
     readonly banks: (caller: Caller, country: string) => Effect.Effect<ReadonlyArray<ServedBank>, ReadRefusal>
-    /** The branches of a bank of that list; none for another bank, and where a payout names no branch. */
+    /** The branches of one of those banks; empty for any other bank, and when payouts name no branch. */
     readonly branches: (
       caller: Caller,
       bank: Pick<ServedBranch, "country" | "bankCode">
     ) => Effect.Effect<ReadonlyArray<ServedBranch>, ReadRefusal>
-    /** The account's holder. A country in which no bank is paid has no account that could be resolved. */
+    /** The account's holder. In a country without payable banks no account can be resolved. */
     readonly resolve: (
       caller: Caller,
       account: BankAccount
     ) => Effect.Effect<Redacted.Redacted, ReadRefusal | BankAccountUnresolvable>
-    /** Where payouts can be delivered, by all providers together that the tenant's payouts are routed to and that tell. */
+    /**
+     * The countries to which payouts can be delivered, from all providers that the tenant's payouts are routed to and that
+     * report them.
+     */
     readonly countries: (caller: Caller) => Effect.Effect<ReadonlyArray<ServedCountry>, ReadRefusal>
-    /** The wallets that all tenants share, of every provider that the tenant is routed to and that tells. */
+    /** The wallets that all tenants share, of every provider that the tenant is routed to and that reports them. */
     readonly balances: (caller: Caller) => Effect.Effect<ReadonlyArray<PoolBalance>, ReadRefusal>
   }
 >()("gateway/services/Reference") {
@@ -101,8 +104,8 @@ export class Reference extends Context.Service<
     })
 
     /**
-     * A code of a bank is the code of one provider, and a payout by it goes to the first. Another provider may use the same code for another
-     * bank, so none stands in while the first cannot be read, or is switched off.
+     * A bank code is one provider's code, and a payout with it goes to the first provider. Another provider may use the same
+     * code for another bank, so none replaces the first one while it cannot be read or is switched off.
      */
     const firstAlone = Effect.fnUntraced(function* <Operations>(
       able: ReadonlyArray<RoutedProvider<Operations>>,
@@ -114,7 +117,7 @@ export class Reference extends Context.Service<
       return first
     })
 
-    /** The provider whose codes of banks and branches are listed: the one that a payout by them goes to first. */
+    /** The provider whose bank and branch codes are listed: the one to which a payout with such a code goes first. */
     const bankLister = Effect.fnUntraced(function* (caller: Caller, row: Corridor) {
       const readers = yield* routes.forCorridor(
         caller,
@@ -124,7 +127,7 @@ export class Reference extends Context.Service<
       return yield* firstAlone(readers, "reference_data")
     })
 
-    /** Those of the account before, too, where it is still set: what is in its wallets is the pool's until it is moved. */
+    /** Includes the previous account while it is configured: its wallets belong to the pool until they are emptied. */
     const walletsOf = (routed: ReadonlyArray<RoutedProvider<unknown>>) =>
       routed.flatMap(({ provider: { mode, name } }) =>
         registry.accounts(name, mode).flatMap((provider, index) => {
@@ -217,23 +220,23 @@ export class Reference extends Context.Service<
   })
 }
 
-/** Only `active` refuses: an open row whose payments are all refused says so. */
+/** Only inactive corridors refuse payments, so an open row whose payments would all be refused is shown as inactive. */
 const closed = {
   no_provider: { active: false, inactiveReason: "no provider serves it", availability: "down" },
   provider_off: { active: false, inactiveReason: "its providers are switched off", availability: "down" }
 } as const
 
-/** Branches seldom open and close, and their list takes two calls. That there are none may be a bank that was not listed yet. */
+/** Branches seldom change, and their list takes two calls. An empty list is not cached: the bank may not have been listed yet. */
 const branchesLife = ({ length }: ReadonlyArray<BankBranch>) => (length === 0 ? Duration.zero : Duration.days(1))
 
-/** 501: the same answer that the capability row gives, whether an account is missing or the provider cannot tell. */
+/** 501: the same answer as the capability row's, whether an account is missing or the provider lacks the call. */
 const unsupported = (capability: Capability) =>
   new ProviderCapabilityUnsupported({ capability, reason: "provider_not_supported" })
 
 const some = <One>(able: ReadonlyArray<One>, capability: Capability) =>
   able.length > 0 ? Effect.succeed(able) : Effect.fail(unsupported(capability))
 
-/** The answers of all providers that can be read, in their order; fails where none can. */
+/** The answers of all providers that can be read, in their order; fails when there is none. */
 const everyone = Effect.fnUntraced(function* <One, A>(
   all: ReadonlyArray<One>,
   ask: (one: One) => Effect.Effect<A, ProviderError>
@@ -243,7 +246,7 @@ const everyone = Effect.fnUntraced(function* <One, A>(
   return given.length > 0 ? given : yield* new ProviderError({})
 })
 
-/** Each country once, as the first provider gives it, with the methods of all. */
+/** Each country once, as its first provider describes it, with the methods of all. */
 const union = (countries: ReadonlyArray<PayableCountry>): ReadonlyArray<PayableCountry> =>
   [...new Set(countries.map(({ country }) => country))].flatMap((country) => {
     const [first, ...others] = countries.filter((one) => one.country === country)

@@ -8,55 +8,55 @@ import type { Balance } from "../ports/ProviderReads.ts"
 import { ProviderRegistry } from "../ports/ProviderRegistry.ts"
 import { coalescedReads } from "./CoalescedReads.ts"
 
-/** An account that does not answer within this time is unknown: a person waits for the page. */
+/** An account that does not respond in this time counts as unknown, because an operator is waiting for the page. */
 const ANSWER_WITHIN = Duration.seconds(5)
-/** Providers are asked again after this at the earliest, however many people look. */
+/** The minimum time between calls to a provider, however many people look. */
 const ASKED_EVERY = Duration.seconds(30)
 const AT_ONCE = 8
-/** `latest` is read again after so long, and says nothing any more after `LATEST_KEPT_MS`. */
+/** `latest` is refreshed after this time, and returns null after `LATEST_KEPT_MS`. */
 const LATEST_READ_EVERY_MS = 60_000
 const LATEST_KEPT_MS = 180_000
 
-/** The wallets of one account at a provider, as it named them then. */
+/** The wallets of one account at a provider, as it reported them at `asOf`. */
 export interface AccountWallets {
   readonly provider: string
   readonly mode: Mode
-  /** The account before the current one is still set: what is in its wallets is there until it is moved. */
+  /** The previous account, still configured: its wallets keep their money until it is moved. */
   readonly isPrevious: boolean
   readonly asOf: Instant
-  /** `unknown`: it did not answer in time. `unnamed`: this provider names no balances. */
+  /** `unknown`: no response in time. `unnamed`: this provider does not report balances. */
   readonly wallets: ReadonlyArray<Balance> | "unknown" | "unnamed"
 }
 
-/** The wallets in one currency against what tenants have there, in minor units. */
+/** The wallets in one currency compared with the tenants' floats, in minor units. */
 export interface Coverage {
   readonly mode: Mode
   readonly currency: Currency
-  /** The sum of those of current accounts that are known; null where none is. */
+  /** The sum of the known wallets of current accounts; null when none is known. */
   readonly wallets: bigint | null
   /**
-   * The sum of those of accounts before, null where none is known. It is in no other sum: a new client of the same wallet has another name here,
-   * so that these are perhaps the same wallets.
+   * The sum of the known wallets of previous accounts; null when none is known. It is part of no other sum: a new client of the
+   * same wallet has another name here, so these may be the same wallets.
    */
   readonly before: bigint | null
-  /** The sum that tenants can spend, with the sum reserved for payouts under way. */
+  /** The sum that tenants can spend, including what is reserved for pending payouts. */
   readonly floats: bigint
-  /** The accounts of this mode whose wallets are unknown: what they hold is in no sum. */
+  /** The accounts of this mode whose wallets are unknown and therefore missing from the sums. */
   readonly without: ReadonlyArray<string>
 }
 
 export const accountName = ({ isPrevious, provider }: Pick<AccountWallets, "isPrevious" | "provider">): string =>
   isPrevious ? `${provider}, the account before` : provider
 
-/** The wallets of every account, asked live for operators, and not of one tenant (`Reference.balances`). */
+/** The wallets of every account, read live for operators; `Reference.balances` is the tenants' read. */
 export class WalletBalances extends Context.Service<
   WalletBalances,
   {
-    /** Every registered account, by provider and mode. It never fails: an account that does not answer is unknown. */
+    /** All registered accounts, by provider and mode. Never fails: an account that does not respond is unknown. */
     readonly read: Effect.Effect<ReadonlyArray<AccountWallets>>
     /**
-     * The last of these readings, at once; null where it is too old, or where there was none. One that is a minute old is read again meanwhile: a
-     * person who looks waits for no provider, and while no one looks none is asked.
+     * The last reading, immediately; null when it is too old or there was none. A reading that is a minute old is refreshed in
+     * the background: an operator never waits for a provider, and while nobody looks no provider is called.
      */
     readonly latest: Effect.Effect<ReadonlyArray<AccountWallets> | null>
   }
@@ -112,7 +112,7 @@ export class WalletBalances extends Context.Service<
   })
 }
 
-/** Each mode and currency that a wallet or a float has, in the order of their names. */
+/** One row for each mode and currency of a wallet or a float, ordered by name. */
 export const coverageOf = (
   accounts: ReadonlyArray<AccountWallets>,
   floats: ReadonlyArray<Pick<FloatTotal, "mode" | "currency" | "available" | "reserved">>
@@ -141,7 +141,7 @@ export const coverageOf = (
     .toSorted((one, other) => (nameOf(one) < nameOf(other) ? -1 : 1))
 }
 
-/** Whether the wallets hold less than the floats, whatever those hold that are in no sum. */
+/** Whether the wallets hold less than the floats, even if all previous accounts' wallets are counted. */
 export const isSurelyLess = ({ before, floats, wallets, without }: Coverage): boolean =>
   without.length === 0 && (wallets ?? 0n) + (before ?? 0n) < floats
 

@@ -6,8 +6,8 @@ import { type AnswerTimes, lateAfterMs, noAnswers, withAnswer } from "../../doma
 import type { LateCalls } from "../ports/SharedLateCalls.ts"
 
 /**
- * The operations of a provider that a circuit can stop. Polls are not among them: nothing ever stops those. A payout's questions about its
- * recipient, `holder` and `resolve`, are apart from the reads of tenants: neither is held back because the other fails.
+ * The operations that a circuit can stop. Polls are not among them: nothing stops those. A payout's lookups of its recipient,
+ * `holder` and `resolve`, are separate from the reads of tenants, so that neither is held back because the other fails.
  */
 export const operations = ["quote", "send", "charge", "exchange", "holder", "resolve", "reads"] as const
 export type Operation = (typeof operations)[number]
@@ -19,12 +19,15 @@ export interface CircuitKey {
 }
 
 /**
- * The result of a call, for the circuit. `unreachable`: it never left, which no request can cause. `failed`: it had no result, and the
- * tenant may have chosen a recipient for which none ever has.
+ * The result of a call, for its circuit. `unreachable`: it never left, which no request can cause. `failed`: it had no result;
+ * the tenant may have chosen a recipient for which no call ever has one.
  */
 export type CallVerdict = "answered" | "failed" | "unreachable"
 
-/** For all tenants, and for these alone. `isSilent`: calls in flight passed their usual time, before they had failed. */
+/**
+ * `all`: the circuit is open for all tenants; otherwise only for `tenants`. `isSilent`: it opened because calls in flight
+ * passed their usual time, before they failed.
+ */
 export interface HeldBack {
   readonly all: boolean
   readonly tenants: ReadonlyArray<AppId>
@@ -43,29 +46,29 @@ const usualTimes = Metric.gauge("gateway_provider_late_after_seconds", {
   description: "From when on a call in flight of this kind to this provider counts as late, as this process has learnt it."
 })
 
-/** A tenant whose calls fail alone is forgotten when it asked for nothing this long after its calls were let through again. */
+/** A tenant whose own circuit closed again is forgotten after this long without a call. */
 const FORGOTTEN_AFTER_MS = 60_000
 const MS_PER_SECOND = 1000
 
 interface CallEnd {
-  /** In the words of its outcome; empty where there are none. */
+  /** The note of its outcome; empty when there is none. */
   readonly note: string
   /** Without its wait for our own pace. */
   readonly tookMs: number
 }
 
 export interface BegunCall {
-  /** From then on it counts as late. */
+  /** When it begins to count as late. */
   readonly lateAfterMs: number
-  /** Counts it as late. Called at most once, and not after its end. */
+  /** Counts it as late. Call it at most once, before `end`. */
   readonly late: Effect.Effect<void>
-  /** Called once; `abandoned` where its caller went away. */
+  /** Call it once; `abandoned` when the caller went away. */
   readonly end: (verdict: CallVerdict | "abandoned", how: CallEnd) => Effect.Effect<void>
 }
 
 /**
- * The states of the circuits, in the memory of this process. Each line has a circuit that all tenants share and one for each tenant: a
- * tenant whose own recipients make the provider fail opens its own circuit only.
+ * The states of the circuits, in this process's memory. Each line has a circuit that all tenants share and one for each tenant,
+ * so that a tenant whose recipients make the provider fail opens only its own circuit.
  */
 export const circuitStates = (policy: CircuitBreaker.CircuitPolicy, longestUsualMs: number) => {
   const lines = new Map<string, LineCircuits>()
@@ -73,7 +76,7 @@ export const circuitStates = (policy: CircuitBreaker.CircuitPolicy, longestUsual
   const keep = (line: CircuitKey, circuits: LineCircuits): void => void lines.set(nameOf(line), circuits)
   const bounds = { atLeastMs: policy.lateMs, atMostMs: longestUsualMs }
 
-  // A read and a write in one turn need no lock: both are plain functions.
+  // Reading and writing in one synchronous function needs no lock.
   const letThrough = (line: CircuitKey, tenant: AppId | null, now: Instant): Begun | null => {
     const circuits = circuitsOf(line)
     const own = ownOf(circuits, tenant)
@@ -133,7 +136,7 @@ export const circuitStates = (policy: CircuitBreaker.CircuitPolicy, longestUsual
   }
 
   return {
-    /** Lets a call through that begins now, or holds it back: null. `tenant` is null for the gateway's own work. */
+    /** Admits a call that begins now, or returns null to hold it back. `tenant` is null for the gateway's own work. */
     begin: (line: CircuitKey, tenant: AppId | null) =>
       Effect.map(Clock.currentTimeMillis, (now): BegunCall | null => {
         const begun = letThrough(line, tenant, now)
@@ -157,7 +160,10 @@ export const circuitStates = (policy: CircuitBreaker.CircuitPolicy, longestUsual
         return { all: shared._tag !== "Closed", tenants: own, isSilent }
       }),
 
-    /** The calls that are late here, for the other nodes; of a circuit that such calls opened, those that opened it, for as long as none is tried. */
+    /**
+     * This node's late calls, for the other nodes. For a circuit that late calls opened, the calls that opened it, until a
+     * trial call begins.
+     */
     late: Effect.map(
       Clock.currentTimeMillis,
       (now): ReadonlyArray<LateCalls> =>
@@ -170,7 +176,7 @@ export const circuitStates = (policy: CircuitBreaker.CircuitPolicy, longestUsual
         })
     ),
 
-    /** Counts what is late at the other nodes. */
+    /** Counts the late calls of the other nodes. */
     countElsewhere: (theirs: ReadonlyArray<LateCalls>) =>
       Effect.flatMap(Clock.currentTimeMillis, (at) =>
         Effect.forEach(
@@ -193,12 +199,12 @@ const shown = Effect.fnUntraced(function* (line: CircuitKey, tenant: AppId | nul
   if (isHeldBack(before) !== isHeldBack(after)) yield* showGauge(line, isHeldBack(after))
 })
 
-/** The circuits of one line. A tenant that is not in the map has a closed one. */
+/** The circuits of one line. A tenant without an entry has a closed one. */
 interface LineCircuits {
   readonly key: CircuitKey
   readonly shared: CircuitBreaker.Circuit
   readonly tenants: ReadonlyMap<AppId, CircuitBreaker.Circuit>
-  /** How long the answered calls of the line took, whosever they were. */
+  /** The durations of answered calls on the line, of all tenants. */
   readonly times: AnswerTimes
 }
 

@@ -6,7 +6,7 @@ import { Policy } from "../ports/Policy.ts"
 import { SharedLateCalls } from "../ports/SharedLateCalls.ts"
 import { type BegunCall, type CallVerdict, type CircuitKey, circuitStates, type HeldBack } from "./CircuitStates.ts"
 
-/** How a call through a circuit is judged, and what stands in its place while the circuit is open. */
+/** How the result of a call counts for its circuit, and what replaces the call while the circuit is open. */
 export interface CircuitCall<A, E> {
   readonly call: Effect.Effect<A, E>
   readonly verdict: (exit: Exit.Exit<A, E>) => CallVerdict
@@ -14,16 +14,15 @@ export interface CircuitCall<A, E> {
 }
 
 /**
- * The circuits that calls to providers go through, for the tenant whose request this is. They are in memory: each process finds out for
- * itself. Of calls in flight that are not answered in their usual time it learns from the other processes, too. An open circuit keeps calls
- * from beginning, and changes nothing of those that are under way.
+ * The circuit breakers for calls to providers, per tenant. They are in memory: each process decides for itself, but processes
+ * share their late calls. An open circuit prevents new calls and does not affect calls in progress.
  */
 export class Circuits extends Context.Service<
   Circuits,
   {
-    /** A call begun now, for the tenant whose request this is, would be held back. */
+    /** Whether a call that begins now, for the current tenant, would be held back. */
     readonly isOpen: (line: CircuitKey) => Effect.Effect<boolean>
-    /** The tenants whose calls are held back, or wait for the trial call. */
+    /** The tenants whose calls are held back or wait for the trial call. */
     readonly standing: (line: CircuitKey) => Effect.Effect<HeldBack>
     readonly through: <A, E>(line: CircuitKey, wish: CircuitCall<A, E>) => Effect.Effect<A, E>
   }
@@ -33,7 +32,7 @@ export class Circuits extends Context.Service<
     const states = circuitStates(circuit, providerTimeoutMs * LONGEST_USUAL_SHARE)
     const share = yield* makeSharing(states)
 
-    /** Counts a call that passes its usual time, once. Its wait for our own pace is none of its time. */
+    /** Counts a call as late, once, when it passes its usual time. Its wait for our own pace does not count. */
     const watch = Effect.fnUntraced(function* (begun: BegunCall, turn: ReturnType<typeof makeTurn>, startedAt: number) {
       for (let left = begun.lateAfterMs; left > 0; ) {
         yield* Effect.sleep(Math.max(left, SHORTEST_LOOK_MS))
@@ -58,7 +57,7 @@ export class Circuits extends Context.Service<
           const { away, exit } = Exit.isSuccess(ended) ? ended.value : { away: null, exit: Exit.failCause(ended.cause) }
           const isAbandoned = Exit.isFailure(exit) && Exit.hasInterrupts(exit)
           const said = verdict(exit)
-          // A call that was turned away says that the provider is busy, which is no failure of it, nor an end of one.
+          // A call that was rejected by the pace means that the provider is busy, which is neither a failure nor an answer.
           const isNone = away !== null && said !== "answered"
           yield* begun.end(isNone || (said === "answered" && isAbandoned) ? "abandoned" : said, {
             note: noteOf(exit),
@@ -76,16 +75,19 @@ export class Circuits extends Context.Service<
   })
 }
 
-/** A call that takes most of its time limit is late, whatever is usual: the rest of the limit is what noticing gains. */
+/**
+ * A call is late at this share of its time limit at the latest, whatever is usual: the remaining share is the gain of detecting
+ * it.
+ */
 const LONGEST_USUAL_SHARE = 2 / 3
-/** A call that waits for our own pace is looked at again after so long at least. */
+/** The minimum interval for rechecking a call that waits for our own pace. */
 const SHORTEST_LOOK_MS = 10
-/** How often nodes tell each other of late calls, while there are any. */
+/** How often nodes share their late calls, while there are any. */
 const SHARED_EVERY_MS = 250
 
 /**
- * Wakes the fiber that tells the other nodes of late calls, and counts theirs, until none is late here. It belongs to no request: what it
- * does is in the trace of none, and its lines name none.
+ * While any call is late here, a background fiber shares this node's late calls with the other nodes and counts theirs. It
+ * belongs to no request, so its spans and log lines name none.
  */
 const makeSharing = Effect.fnUntraced(function* (states: ReturnType<typeof circuitStates>) {
   const { exchange } = yield* SharedLateCalls
@@ -94,14 +96,14 @@ const makeSharing = Effect.fnUntraced(function* (states: ReturnType<typeof circu
   const round = Effect.gen(function* () {
     const mine = yield* states.late
     const exit = yield* Effect.exit(exchange(mine))
-    // Nothing rests on it: each node counts its own calls.
+    // Optional: each node counts its own calls in any case.
     if (Exit.isFailure(exit)) yield* Effect.logWarning("late calls could not be shared with the other nodes", exit.cause)
     else yield* states.countElsewhere(exit.value)
     return mine.length > 0
   })
   const rounds = Effect.gen(function* () {
     yield* wanted.await
-    // Closed before the look: a call that is late from then on opens it again.
+    // Closed before the round, so that a call that becomes late from now on opens it again.
     yield* wanted.close
     while (yield* round) yield* Effect.sleep(SHARED_EVERY_MS)
   })
@@ -109,7 +111,7 @@ const makeSharing = Effect.fnUntraced(function* (states: ReturnType<typeof circu
   return wanted.open
 })
 
-/** The words of a money call's outcome: a status word, a code, or what the connection said. A read has none. */
+/** The note of a money call's outcome: a status word, a code, or a connection error. A read has none. */
 const noteOf = (exit: Exit.Exit<unknown, unknown>): string => {
   const value = Exit.isSuccess(exit) ? exit.value : null
   return typeof value === "object" && value !== null && "note" in value && typeof value.note === "string" ? value.note : ""

@@ -18,54 +18,55 @@ import { Settlement } from "../settlement/Settlement.ts"
 
 type NotSent = Extract<Fact, { readonly _tag: "NotSent" }>
 
-/** A provider that can take a payout or charge over on the terms that the tenant has; `fee` is what it quoted, null for a charge. */
+/** A provider that can take over a payout or charge on the tenant's terms. `fee`: what it quoted; null for a charge. */
 export interface NextProvider<Offer> {
   readonly provider: Pick<Provider, "name" | "fingerprints">
   readonly fee: MinorUnits | null
-  /** The fee comes back with a payout that comes back whole. */
+  /** The fee is refunded when the whole payout is returned. */
   readonly feeReturns?: boolean
   readonly offer: Offer
 }
 
-/** A payout or charge that is ready to be sent, and who else could send it. */
+/** A payout or charge that is ready to be sent, and the providers that could take over. */
 export interface FailoverPlan<Offer, Outcome> {
-  /** As it is stored: its provider is the first that is tried. */
+  /** As stored: its provider is the first one to try. */
   readonly record: Transaction
-  /** When the record was written, or taken for its code. */
+  /** When the record was written, or leased for its code. */
   readonly recordedAt: Instant
   readonly first: Offer
-  /** One call to a provider, made once. */
+  /** Makes one call to a provider, once. */
   readonly send: (offer: Offer) => Effect.Effect<Outcome>
-  /** The provider after this one; none where none is left that could take it over. */
+  /** The next provider that could take over; none when there is no other. */
   readonly nextAfter: (offer: Offer) => Effect.Effect<Option.Option<NextProvider<Offer>>>
 }
 
-/** The last provider's answer, and the request and response behind it. */
+/** The last provider's answer, with its request and response. */
 export interface Sent<Outcome> {
   readonly outcome: Outcome | NotSent
   readonly raw: CapturedCall | null
-  /** The record was moved to another provider on the way. */
+  /** The record was moved to another provider. */
   readonly isRerouted: boolean
 }
 
 /**
- * When a payout or charge goes to the next provider, and when never.
+ * When a payout or charge goes to the next provider, and when it must not.
  *
- * It goes on after `NotSent` alone: no byte of it left the process, because the connection was refused or a circuit is open. Then the record
- * is moved to the next provider in a commit of its own, and only after that it is sent there. If the process dies in
- * between, the record names the only provider that may have received it.
+ * It goes on only after `NotSent`: no byte left the process, because the connection was refused or a circuit is open. The
+ * record is first moved to the next provider in a separate commit, and only then sent there. If the process dies in between,
+ * the record names the only provider that may have received it.
  *
  * It never goes on
- * - after silence (`Unknown`) or any answer, a refusal among them: it may have been executed, or the tenant has to know;
- * - after the process was paused too long: others may have moved or failed the record meanwhile, and nothing is sent at all;
- * - once the record has moved on, is closed, or its provider has a handle of it (the table of moves in `domain` leaves it there);
- * - where the use case names no provider: the next one would cost more than was held or deliver another amount, its account has a daily
- *   ceiling, the recipient is a wallet of the first, or the payer's code belongs to the first.
+ * - after a missing response (`Unknown`) or any answer, including a refusal: the payment may have been executed, or the tenant
+ *   has to know;
+ * - after the process was suspended too long: others may have moved or failed the record, so nothing is sent at all;
+ * - once the record has changed, is closed, or its provider has a handle of it (the table of moves in `domain` keeps it there);
+ * - when the use case offers no provider: the next one would cost more than was reserved or deliver another amount, its account
+ *   has a daily ceiling, the recipient is a wallet of the first one, or the payer's code belongs to the first one.
  */
 export class Failover extends Context.Service<
   Failover,
   {
-    /** Sends once to each provider whose turn comes, and answers what the last one said. The outcome is not applied yet. */
+    /** Sends once to each provider in turn, and returns the last one's answer. The outcome is not applied yet. */
     readonly send: <Offer, Outcome extends { readonly _tag: string; readonly note: string }>(
       plan: FailoverPlan<Offer, Outcome>
     ) => Effect.Effect<Sent<Outcome>>
@@ -84,7 +85,7 @@ export class Failover extends Context.Service<
         yield* noteUsed(turn.provider, attempt)
         const { isLate, outcome, raw } = yield* inAttempt(attempt)(sendInTime(turn.recordedAt, plan.send(turn.offer)))
         if (outcome._tag === "NotSent") yield* noteNotSent(turn.provider, attempt, outcome.note)
-        // The process may have been paused within the call as well.
+        // The process may also have been suspended during the call.
         const isStale = isLate || isTooLateToSend(turn.recordedAt, yield* latestTime)
         const next = outcome._tag === "NotSent" && !isStale ? yield* nextAfter(turn.offer) : Option.none()
         const recordedAt = yield* Clock.currentTimeMillis
@@ -95,7 +96,7 @@ export class Failover extends Context.Service<
       }
     })
 
-    /** False where the record has moved on meanwhile: another process knows its outcome. */
+    /** False when the record has changed in the meantime: another process knows its outcome. */
     const moveRecord = Effect.fnUntraced(function* (
       { appId, currency, kind, reference }: Transaction,
       from: string,
@@ -119,7 +120,7 @@ export class Failover extends Context.Service<
   })
 }
 
-/** The note of a payment that never left says why no other provider took it over. */
+/** The note of a payment that was never sent says why no other provider took it over. */
 const withOthers = Effect.fnUntraced(function* <Outcome extends { readonly _tag: string; readonly note: string }>(
   outcome: Outcome
 ) {
@@ -127,7 +128,7 @@ const withOthers = Effect.fnUntraced(function* <Outcome extends { readonly _tag:
   return { ...outcome, note: noteWithCandidates(outcome.note, yield* candidatesNoted) }
 })
 
-/** The spans and log lines of a call say which provider's turn it is. */
+/** Marks a call's spans and log lines with the number of the attempt. */
 const inAttempt =
   (attempt: number) =>
   <A, E, R>(call: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> => {
@@ -136,9 +137,9 @@ const inAttempt =
   }
 
 /**
- * One money call, made once. A record that was written too long ago is not sent: the process was paused too long, and the record may have
- * been declared never sent meanwhile. It is looked at here, and again by `LeavesBy` where each request of the call that can move money
- * leaves: others may come before it. Also used where there is no failover.
+ * Makes one money call, once. A record that was written too long ago is not sent: the process was suspended too long, and
+ * others may have declared the record never sent. The age is checked here, and again by `LeavesBy` when each request of the
+ * call that can move money leaves, because other requests may come first. Also used without failover.
  */
 export const sendInTime = Effect.fnUntraced(function* <Outcome>(recordedAt: Instant, call: Effect.Effect<Outcome>) {
   if (isTooLateToSend(recordedAt, yield* latestTime)) return { outcome: tooLateToSend, raw: null, isLate: true }

@@ -11,7 +11,10 @@ import { Circuits } from "./Circuits.ts"
 
 type NotSent = Extract<Fact, { readonly _tag: "NotSent" }>
 
-/** Puts a circuit before everything that a provider does, around whatever registry is provided; only `ask` always goes through. */
+/**
+ * Wraps a registry: quotes, calls that move money, codes, holder lookups and reference reads go through circuits. Everything
+ * else, above all polls (`fetchStatus`), always goes through.
+ */
 export const guardedProviders = layerOf(ProviderRegistry)(function* () {
   return decorateProviders(yield* ProviderRegistry, guard(yield* Circuits))
 })
@@ -70,7 +73,7 @@ const unreadable = Effect.suspend(() => Effect.fail(new ProviderError({})))
 
 const circuitOpen: NotSent = { _tag: "NotSent", note: "circuit open" }
 
-/** Whether nothing left, or nothing came, a read does not say. */
+/** A read does not say whether the request left or the response was lost. */
 const ofRead = (exit: Exit.Exit<unknown, ProviderError>): CallVerdict =>
   Exit.isFailure(exit) && !Exit.hasInterrupts(exit) ? "failed" : "answered"
 
@@ -80,6 +83,6 @@ const ofCode = (exit: Exit.Exit<{ readonly pinId: string } | "unknown", Provider
 const ofMove = (exit: Exit.Exit<{ readonly _tag: string; readonly reason?: string }>): CallVerdict => {
   if (Exit.isFailure(exit)) return "answered"
   if (exit.value._tag === "NotSent") return "unreachable"
-  // An answer that cannot be read came from a provider that answers.
+  // A response that cannot be parsed came from a provider that responds.
   return exit.value._tag === "Unknown" && exit.value.reason !== "bad_response" ? "failed" : "answered"
 }

@@ -11,9 +11,9 @@ interface Limited {
 }
 
 /**
- * Refuses an amount that the account does not take for this network now, as its provider says, before anything is recorded or sent. A
- * network that is closed or slow is a ProviderError: the payment may be repeated, and the next provider may take it at once. For a provider
- * that does not answer, its last limits hold.
+ * Refuses an amount outside the account's present limits for this network, before anything is recorded or sent. A network that
+ * is closed or slow is a ProviderError: the payment may be retried, and the next provider may accept it at once. When a
+ * provider does not answer, its last known limits apply.
  */
 export const requireWithinNetworkLimits = Effect.fnUntraced(function* (
   { limits: read }: Limited,
@@ -33,11 +33,11 @@ export const requireWithinNetworkLimits = Effect.fnUntraced(function* (
   }
 })
 
-/** One after another may take what is outside the limits of the one before: they are of an account, and not of the recipient. */
+/** The next provider may accept an amount outside these limits, because they belong to an account, not to the recipient. */
 export const isOfNetworkLimits = ({ _tag }: { readonly _tag: string }): boolean =>
   _tag === "amount_below_minimum" || _tag === "amount_above_maximum" || _tag === "validation_failed"
 
-/** The limits of one provider for each of a row's networks; empty where it gives none. */
+/** A provider's limits for each of a row's networks; empty when it reports none. */
 export const limitsByNetwork = (
   { limits: read }: Limited,
   { country, currency, method, networks }: Corridor
@@ -51,14 +51,17 @@ export const limitsByNetwork = (
         (limits) => limits.filter((one) => one !== undefined)
       )
 
-/** Of a provider by its networks: down where all are, and as long as one is not as it should be, degraded. */
+/** A provider's availability from its networks': down when all are, degraded when any is not operational. */
 export const availabilityByNetwork = (networks: ReadonlyArray<NetworkLimits>): Availability => {
   const all = networks.map(({ availability }) => availability)
   if (all.length > 0 && all.every((one) => one === "down")) return "down"
   return all.reduce(worse, "operational") === "operational" ? "operational" : "degraded"
 }
 
-/** The row's limits, narrowed to what at least one network of a provider takes. `tried` has the limits of each provider that is tried. */
+/**
+ * The row's limits, narrowed to what at least one network of a provider accepts. `tried`: the limits of each provider that is
+ * tried.
+ */
 export const narrowed = (
   { maximum, minimum }: Pick<Corridor, "minimum" | "maximum">,
   tried: ReadonlyArray<ReadonlyArray<NetworkLimits>>
@@ -79,7 +82,7 @@ export const narrowed = (
   }
 }
 
-/** Null where one of them has no bound. */
+/** Null when one of them is unbounded. */
 const widest = (
   bounds: ReadonlyArray<MinorUnits | null>,
   wider: (a: MinorUnits, b: MinorUnits) => MinorUnits

@@ -18,27 +18,30 @@ import { Corridors } from "../ports/Corridors.ts"
 import { type RouteCount, RouteCounts } from "../ports/RouteCounts.ts"
 import { type RouteKey, RouteOrders } from "../ports/RouteOrders.ts"
 
-/** How long a node goes by what it read. */
+/** How often a node refreshes what it read. */
 const EVERY = "5 seconds"
 
-/** A ranking, and for each provider what put it in its place, where that is not the row. */
+/** A ranking, and for each provider the reason for its place, unless that is the row. */
 export interface Ranked extends Ranking {
   readonly by: ReadonlyMap<string, string>
 }
 
 /**
- * The order in which an operator wants the providers of a corridor tried (`gateway corridor prefer`). It only reorders those that are able: circuits, pins
- * and the rule of `Failover` are what they were. All nodes go by the same counts, the same rule and the same stored order; a payment reads none of them, for
- * each node keeps them in memory.
+ * The order in which an operator wants a corridor's providers tried (`gateway corridor prefer`). It only reorders the providers
+ * that are able; circuits, pins and the rule of `Failover` are unaffected. All nodes use the same counts, the same rule and the
+ * same stored order. They are held in memory, so a payment reads none of them.
  */
 export class RoutePreferences extends Context.Service<
   RoutePreferences,
   {
-    /** The providers that are able to serve a payment, ranked for its network. */
+    /** Ranks the providers that can serve a payment for its network. */
     readonly rank: (mode: Mode, row: Corridor, network: string, able: ReadonlyArray<string>) => Effect.Effect<Ranked>
-    /** Reads what all nodes counted, and changes the orders that are to be changed; reads nothing where no corridor is ordered by success. */
+    /**
+     * Reads the counts of all nodes, and updates the stored orders where necessary. Reads nothing when no corridor is ordered
+     * by success.
+     */
     readonly look: Effect.Effect<void>
-    /** Looks again and again. A look that fails leaves what was known before. */
+    /** Refreshes repeatedly. When a refresh fails, the previous state stays. */
     readonly run: Effect.Effect<never>
   }
 >()("gateway/services/RoutePreferences") {
@@ -105,7 +108,7 @@ export class RoutePreferences extends Context.Service<
   })
 }
 
-/** The orders that this node read last. */
+/** The orders that this node has read last. */
 interface Known {
   readonly orders: ReadonlyMap<string, RouteOrder>
   readonly success: ReadonlyMap<string, SuccessByProvider>

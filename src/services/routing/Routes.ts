@@ -15,7 +15,10 @@ import { Circuits } from "./Circuits.ts"
 import { availabilityByNetwork, limitsByNetwork, narrowed } from "./NetworkLimits.ts"
 import { RoutePreferences } from "./RoutePreferences.ts"
 
-/** A provider with an account in the caller's mode, and those of its operations that are wanted: for payouts, for collections, or one read. */
+/**
+ * A provider with an account in the caller's mode, and the requested part of its operations: for payouts, for collections, or
+ * one read.
+ */
 export interface RoutedProvider<Operations> {
   readonly provider: Provider
   readonly operations: Operations
@@ -26,22 +29,23 @@ type OperationsOf<Operations> = (provider: Provider) => Operations | undefined
 export interface PaymentRoute<Operations> {
   /** In the order in which they are tried. */
   readonly providers: ReadonlyArray<RoutedProvider<Operations>>
-  /** Of these the cheapest goes first, once their prices are known; most have none. */
+  /** Of these the cheapest is tried first, once their prices are known. Usually empty. */
   readonly compared: ReadonlyArray<RoutedProvider<Operations>>
-  /** Until then a price of the order before this one holds; null where none does. */
+  /** Until this time a price from the previous order is valid; null when none is. */
   readonly keptUntil: Instant | null
 }
 
 /**
- * The providers of a tenant's money calls and reads. One that an operator switched off keeps its place in a corridor and is passed over, as behind
- * an open circuit: wallets, codes of banks and codes of payers stay its own, and no other provider takes them for its own meanwhile.
+ * Chooses the providers for a tenant's money calls and reads. A provider that an operator switched off keeps its place in a
+ * corridor and is skipped, as one behind an open circuit is: its wallets, bank codes and payers' codes stay its own, and no
+ * other provider uses them in the meantime.
  */
 export class Routes extends Context.Service<
   Routes,
   {
     /**
-     * Those that are tried for a corridor, in order, where `requireSwitchedOn` or `requireReady` lets them. Empty where none has an account and these
-     * operations, or each that has is switched off: such a route does not exist.
+     * The providers to try for a corridor, in order; `requireSwitchedOn` or `requireReady` decides whether one is called. Empty
+     * when none has an account with these operations, or all of those are switched off: there is no such route.
      */
     readonly forCorridor: <Operations>(
       caller: Caller,
@@ -49,8 +53,8 @@ export class Routes extends Context.Service<
       operationsOf: OperationsOf<Operations>
     ) => Effect.Effect<ReadonlyArray<RoutedProvider<Operations>>>
     /**
-     * The same for a payment of a network, in the order that the operator prefers; null is one that stays in the row's own order. Its candidates are noted in
-     * the `RouteTrail`, those that are left out with the reason.
+     * The same for a payment to a network, in the operator's preferred order; `network` null keeps the row's order. Its
+     * candidates are recorded in the `RouteTrail`, those that are left out with the reason.
      */
     readonly forPayment: <Operations>(
       caller: Caller,
@@ -58,38 +62,41 @@ export class Routes extends Context.Service<
       operationsOf: OperationsOf<Operations>,
       network: string | null
     ) => Effect.Effect<PaymentRoute<Operations>>
-    /** Whether a payout corridor has no provider for this tenant only because its operator did not set the payer. */
+    /** Whether a payout corridor has no provider for this tenant only because its operator has set no payer. */
     readonly lacksSender: (caller: Caller, row: Corridor) => Effect.Effect<boolean>
-    /** Those that any of the rows leads to, each once. */
+    /** The providers of any of the rows, without duplicates. */
     readonly forCorridors: <Operations>(
       caller: Caller,
       rows: ReadonlyArray<Corridor>,
       operationsOf: OperationsOf<Operations>
     ) => Effect.Effect<ReadonlyArray<RoutedProvider<Operations>>>
-    /** All that have these operations, its own first: for what no corridor leads to. */
+    /** All providers with these operations, the tenant's own first: for reads that belong to no corridor. */
     readonly withoutCorridor: <Operations>(
       caller: Caller,
       operationsOf: OperationsOf<Operations>
     ) => Effect.Effect<ReadonlyArray<RoutedProvider<Operations>>>
-    /** Fails where an operator switched the provider off. Like the two below it notes of a candidate why it is passed over. */
+    /** Fails when an operator has switched the provider off. Like the two below, it records why a candidate is skipped. */
     readonly requireSwitchedOn: (provider: Provider) => Effect.Effect<void, ProviderError>
-    /** The same, and fails where a call would be held back: the next one is asked then. */
+    /** The same, and fails when the circuit would hold the call back: then the next provider is tried. */
     readonly requireReady: (provider: Provider, operation: Operation) => Effect.Effect<void, ProviderError>
     /**
-     * Asked last before a payment is opened at the provider or moved to it. Fails where it was switched off meanwhile, and where the pace of the account
-     * would hold a money call to this country, null for an exchange, back for longer than a request waits.
+     * The last check before a payment is opened at the provider or moved to it. Fails when it was switched off in the meantime,
+     * or when the account's pace would delay a money call to this country (null: an exchange) longer than a request waits.
      */
     readonly requireTurn: (provider: Provider, country: string | null) => Effect.Effect<void, ProviderError>
     /**
-     * Why every payment of the row is refused, whatever the row says: none of its providers serves it in this mode, or each that does is switched off. Null where
-     * one is tried, and where the tenant only lacks a sender.
+     * Why every payment of the row is refused, whatever the row says: no provider of the row serves it in this mode, or each that
+     * does is switched off. Null when one is tried, and when the tenant only lacks a sender.
      */
     readonly unserved: (caller: Caller, row: Corridor) => Effect.Effect<"no_provider" | "provider_off" | null>
-    /** The first provider that the tenant routes to; the row's first where none is able. */
+    /** The first provider that the tenant is routed to; the row's first when none is able. */
     readonly firstProviderName: (caller: Caller, row: Corridor) => Effect.Effect<string>
-    /** The worse of what an operator wrote and what the switches, circuits and networks of those that could serve the row say; advice. */
+    /**
+     * Advisory: the worse of the operator's entry and the state of the switches, circuits and networks of the providers that
+     * could serve the row.
+     */
     readonly availability: (caller: Caller, row: Corridor) => Effect.Effect<Corridor["availability"]>
-    /** The row's minimum and maximum, narrowed to what the accounts of those that are tried take. */
+    /** The row's minimum and maximum, narrowed to the limits of the accounts that are tried. */
     readonly amountLimits: (caller: Caller, row: Corridor) => Effect.Effect<Pick<Corridor, "minimum" | "maximum">>
   }
 >()("gateway/services/Routes") {
@@ -102,7 +109,10 @@ export class Routes extends Context.Service<
     const able = ableIn(registry)
     const off = Effect.map((yield* ProviderSwitches).list, switchedOff)
 
-    /** Those that could serve the row, in order; those of them that are switched on; and why each other one of the row takes nothing. */
+    /**
+     * The providers that could serve the row, in order; those of them that are switched on; and why each other provider of the
+     * row is left out.
+     */
     const chosenFrom = Effect.fnUntraced(function* <Operations>(
       caller: Caller,
       row: Corridor,
@@ -123,7 +133,7 @@ export class Routes extends Context.Service<
     const forCorridor = <Operations>(caller: Caller, row: Corridor, operationsOf: OperationsOf<Operations>) =>
       Effect.map(chosenFrom(caller, row, operationsOf), ({ tried }) => tried)
 
-    /** The row's providers that take no payout of this tenant by it, because the tenant has no sender. */
+    /** The row's providers that accept no payout of this tenant because the tenant has no sender. */
     const withoutSender = Effect.fnUntraced(function* ({ appId, mode }: Caller, row: Corridor) {
       if (row.direction !== "payout") return []
       const requiring = row.providers.flatMap((name) => {
@@ -132,7 +142,7 @@ export class Routes extends Context.Service<
       })
       if (requiring.length === 0) return []
       const sender = yield* tenants.sender(appId)
-      // A provider that would name its account's owner instead gets no other sender where the tenant's own does not open.
+      // When the tenant's own sender cannot be read, a provider that would otherwise name the account's owner must not do so.
       const wanting = requiring.filter(({ use }) => (sender === null ? use === "needed" : sender === "unreadable"))
       return wanting.map(({ name }) => name)
     })
@@ -196,7 +206,7 @@ export class Routes extends Context.Service<
       }),
 
       requireTurn: Effect.fnUntraced(function* (provider, country) {
-        // The questions before this one, a price and a holder, may have taken long.
+        // The calls before this one, for a price and a holder, may have taken long.
         yield* requireSwitchedOn(provider)
         const { moneyHeldMs, name } = provider
         const held = moneyHeldMs === undefined ? 0 : yield* moneyHeldMs(country)
@@ -243,7 +253,7 @@ export class Routes extends Context.Service<
   })
 }
 
-/** The provider of a name in the caller's mode, where it has these operations. */
+/** The provider with a name in the caller's mode, if it has these operations. */
 const ableIn =
   (registry: ProviderRegistry["Service"]) =>
   <Operations>({ mode }: Caller, operationsOf: OperationsOf<Operations>) =>
@@ -258,11 +268,11 @@ const namesOf = (routed: ReadonlyArray<RoutedProvider<unknown>>) => routed.map((
 const named = <Operations>(routed: ReadonlyArray<RoutedProvider<Operations>>, names: ReadonlyArray<string>) =>
   names.flatMap((name) => routed.filter(({ provider }) => provider.name === name))
 
-/** While one is not as it should be, a corridor is not either. */
+/** When one provider is not operational, the corridor is degraded. */
 const degradedOf = (standing: ReadonlyArray<Availability>): Availability =>
   standing.includes("degraded") ? "degraded" : "operational"
 
-/** The operations of a provider that move the money of a row. Charges are made by mobile money alone: no port takes one by bank or card. */
+/** The operations of a provider that move the money of a row. Charges exist only for mobile money: no port charges a bank or card. */
 const operationsFor = ({ collections, payouts }: Provider, { direction, method }: Pick<Corridor, "direction" | "method">) =>
   direction === "payout" ? payouts : method === "momo" ? collections : undefined
 
@@ -270,7 +280,7 @@ const isProviderError = (error: { readonly _tag: string }): error is ProviderErr
 
 const namesTime = (error: { readonly _tag: string }): boolean => isProviderError(error) && error.retry_after_seconds !== undefined
 
-/** Without those that do not reach the payment's network, which is noted in the `RouteTrail`. */
+/** Leaves out the providers that do not reach the payment's network, and records that in the `RouteTrail`. */
 export const reaching = Effect.fnUntraced(function* <Operations>(
   { compared, keptUntil, providers }: PaymentRoute<Operations>,
   reaches: (operations: Operations) => boolean
@@ -281,8 +291,9 @@ export const reaching = Effect.fnUntraced(function* <Operations>(
 })
 
 /**
- * Asks one after another until one answers. After a failure for which `goesOn` holds the next one is asked. One that could not be read counts
- * before any refusal, because it may answer next time, and of those the one that says when: a refusal behind an outage is not final.
+ * Tries one after another until one succeeds. After a failure for which `goesOn` is true the next one is tried. When all fail,
+ * a provider error takes precedence over a refusal, because a retry may succeed, and among provider errors one that names a
+ * time: a refusal behind an outage is not final.
  */
 export const firstToSucceed = Effect.fnUntraced(function* <One, A, E extends { readonly _tag: string }>(
   all: ReadonlyArray<One>,

@@ -7,7 +7,7 @@ import type { Transactions } from "../ports/Transactions.ts"
 
 /** How a row of an account's list names a movement. */
 interface Named {
-  /** Null where the row may be about any payment. */
+  /** Null when the row may be about any payment. */
   readonly direction: TransactionKind | null
   readonly reference: string | null
   readonly providerReference: string | null
@@ -20,7 +20,7 @@ export const accountRecords = (
   const isOf = (provider: Provider, record: Transaction): boolean =>
     Option.getOrUndefined(sentWith(registry, record)) === provider
 
-  /** A record of any age. A record that was sent with another account does not count. */
+  /** A record of any age. Records that were sent with another account do not count. */
   const oursOf = Effect.fnUntraced(function* (provider: Provider, { direction, providerReference, ...named }: Named) {
     const { mode, name } = provider
     const reference = Option.fromNullishOr(named.reference).pipe(Option.flatMap(Schema.decodeOption(Reference)))

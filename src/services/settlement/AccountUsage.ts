@@ -5,23 +5,23 @@ import type { AccountWork, CountedWork } from "../ports/GatewayStatus.ts"
 import type { Provider } from "../ports/Provider.ts"
 import { type ProviderRegistry, sentWith } from "../ports/ProviderRegistry.ts"
 
-/** `unset`: transactions were sent with it, and it is in no settings. `absent`: no account is set. */
+/** `unset`: transactions were sent with it, and it is no longer configured. `absent`: no account is configured. */
 type Turn = "current" | "previous" | "unset" | "absent"
 
-/** One account, and how many transactions only it can tell of. */
+/** One account, and how many transactions depend on it. */
 export interface AccountUsage {
   readonly provider: string
   readonly mode: Mode
   readonly turn: Turn
-  /** By which its transactions are known; more than one where countries have accounts of their own, or a secret was changed. */
+  /** The fingerprints in its transactions; several when countries have separate accounts or a secret was changed. */
   readonly fingerprints: ReadonlyArray<string>
   readonly open: number
   readonly followed: number
-  /** Whether these are all; there may be more where not all were counted. */
+  /** Whether all were counted; otherwise the numbers are lower bounds. */
   readonly isWhole: boolean
 }
 
-/** Every provider and mode with the accounts that are set, and those that are not and are still needed. */
+/** Every provider and mode with its configured accounts, and those that are not configured but still needed. */
 export const accountUsages = (
   registry: ProviderRegistry["Service"],
   { isWhole, work }: CountedWork
@@ -79,9 +79,7 @@ const usage = ({
   followed: work.reduce((sum, { followed }) => sum + followed, 0)
 })
 
-/**
- * The warnings about accounts for an operator: records that cannot be polled, and accounts that cannot be removed from the settings yet.
- */
+/** Warnings for an operator: records that cannot be polled, and accounts that must stay configured. */
 export const accountWarnings = (standings: ReadonlyArray<AccountUsage>): ReadonlyArray<string> =>
   standings.flatMap(({ fingerprints, followed, isWhole, mode, open, provider, turn }) => {
     const place = `${provider} (${mode})`

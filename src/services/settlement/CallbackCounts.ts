@@ -18,12 +18,12 @@ const forged = Metric.counter("gateway_callbacks_refused_total", {
   incremental: true
 })
 
-/** Counts the callbacks of each account: in the metrics of this process, and in the periods that all nodes count in. */
+/** Counts the callbacks of each account, in this process's metrics and in the shared period counts. */
 export const makeCallbackCounts = Effect.gen(function* () {
   const registry = yield* ProviderRegistry
   const periods = yield* PeriodCounts
   const accounts = registeredAccounts(registry)
-  // A counter that is not there yet grows from nothing, which no alert sees.
+  // Starts the counters at zero, because an alert does not notice the first increase of a counter that did not exist.
   for (const account of accounts) {
     for (const outcome of arrivals) yield* Metric.update(Metric.withAttributes(callbacks, { ...account, outcome }), 0)
     yield* Metric.update(Metric.withAttributes(forged, account), 0)

@@ -13,18 +13,19 @@ import { OutcomePoller } from "./OutcomePoller.ts"
 
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
-/** How often a process looks whether an account is due. */
+/** How often a process checks whether an account is due. */
 const LOOK_EVERY = "5 minutes"
-/** A sweep that failed, or whose process died, is made again after this. */
+/** A sweep that failed, or whose process died, is retried after this long. */
 const AGAIN_MS = HOUR_MS
 const LISTS_EVERY_MS = 6 * HOUR_MS
 const STATEMENTS_EVERY_MS = DAY_MS
-/** The ages at which a day's statement is read again. A row that one read misses is in the next. */
+/** The ages at which a day's statement is read again, because one read may miss a row. */
 const STATEMENT_AGES_DAYS: ReadonlyArray<number> = [1, 3, 7, 14, 30, 45]
 
 /**
- * Looks through each account for what was taken back of collections, weeks after they succeeded: its lists of disputes and refunds, or else the
- * statements of past days. An account that has neither is asked for one charge at a time, by the poller's schedule.
+ * Searches each account for clawbacks of collections, which may come weeks after their success: in its lists of disputes and
+ * refunds, or otherwise in the statements of past days. For an account that has neither, the poller polls each charge by its
+ * own schedule.
  */
 export const makeClawbackSweeps = Effect.gen(function* () {
   const registry = yield* ProviderRegistry
@@ -34,7 +35,7 @@ export const makeClawbackSweeps = Effect.gen(function* () {
   const poller = yield* OutcomePoller
   const { oursOf } = accountRecords(registry, transactions)
 
-  /** False where nothing was learnt of a charge: its poll was turned away, or broke. */
+  /** False when nothing was learnt about a charge, because its poll was rejected or failed. */
   const ofLine = Effect.fnUntraced(function* (provider: Provider, line: Parameters<typeof oursOf>[1]) {
     const record = Option.getOrUndefined(yield* oursOf(provider, line))
     if (record?.kind !== "collection" || record.status !== "successful") return true
@@ -43,7 +44,7 @@ export const makeClawbackSweeps = Effect.gen(function* () {
     return Option.isNone(stored) || (yield* poller.poll(stored.value, "reconciler")).learnt
   })
 
-  /** A refund that is a movement of its own is noted. Whatever else it says is only a reason to ask for the charges themselves. */
+  /** Notes refunds that are separate movements. Anything else in the statement only triggers a poll of the charges themselves. */
   const ofStatement = Effect.fnUntraced(function* (provider: Provider, day: string) {
     const listed: Pick<Statement, "isPart" | "lines"> = yield* provider.statement?.(day) ?? Effect.succeed({ lines: [] })
     const { isPart = false, lines } = listed
@@ -60,7 +61,7 @@ export const makeClawbackSweeps = Effect.gen(function* () {
 
   const ofStatements = Effect.fnUntraced(function* (provider: Provider, now: Instant) {
     const days = STATEMENT_AGES_DAYS.map((age) => iso(now - age * DAY_MS).slice(0, "2026-01-31".length))
-    // A day that cannot be read hides nothing of the others.
+    // A day that cannot be read does not hide the others.
     const read = yield* Effect.forEach(days, (day) => Effect.catch(ofStatement(provider, day), () => Effect.succeed(false)))
     return !read.includes(false)
   })
@@ -92,5 +93,5 @@ export const makeClawbackSweeps = Effect.gen(function* () {
   })
 })
 
-/** For as long as the process runs. */
+/** Runs for as long as the process does. */
 export const clawbackSweeps = Effect.flatMap(makeClawbackSweeps, (round) => Effect.forever(Effect.delay(round, LOOK_EVERY)))

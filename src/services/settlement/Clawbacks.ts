@@ -13,10 +13,10 @@ import { accountRecords } from "./AccountRecords.ts"
 import { Settlement } from "./Settlement.ts"
 
 const DAY_MS = 86_400_000
-/** Disputes are begun long after the payment, and end long after they began: the lists are short, and read so far back. */
+/** Disputes begin and end long after the payment, but the lists are short: they are read this far back. */
 const LISTED_FOR_MS = 90 * DAY_MS
 
-/** Whether what was taken back of charges is seen in the account's statements. */
+/** Whether clawbacks of charges appear in the account's statements. */
 export const showsInStatement = ({ guarantees, statement }: Pick<Provider, "guarantees" | "statement">): boolean =>
   statement !== undefined && guarantees.clawbacksUnstated !== true
 
@@ -25,17 +25,20 @@ interface StatedRefund {
   readonly record: Transaction
 }
 
-/** The disputes and refunds of collections at their provider. Each new one opens a review, and moves nothing by itself. */
+/** The disputes and refunds of collections at their provider. Each new one opens a review, and moves no money by itself. */
 export class Clawbacks extends Context.Service<
   Clawbacks,
   {
-    /** Asks what is listed of one charge, because a callback or a person says that there may be something. Answers the record as it then is. */
+    /** Reads what is listed for one charge, because a callback or an operator hints at something. Returns the record after it. */
     readonly ofCharge: (provider: Provider, record: Transaction, actor: Actor) => Effect.Effect<Transaction>
-    /** All that the account lists. False where one of its lists could not be read to its end, or one of its rows not be processed. */
+    /**
+     * Reads everything that the account lists. False when one of its lists could not be read to its end, or one of its rows not
+     * be processed.
+     */
     readonly ofAccount: (provider: Provider) => Effect.Effect<boolean>
     /**
-     * The refunds of a statement that are movements of their own, each with the charge of ours that it names as it then is; a refund that names
-     * none is not among them. `isWhole` is false where one of them could not be processed, which is not among them either.
+     * The refunds in a statement that are separate movements and name a charge of ours, with the charge after they were
+     * applied. `isWhole` is false when one could not be processed; it is then left out.
      */
     readonly ofStatement: (
       provider: Provider,
@@ -53,7 +56,7 @@ export class Clawbacks extends Context.Service<
       return yield* read({ since, until: (yield* Clock.currentTimeMillis) + DAY_MS, providerReference })
     })
 
-    /** Null where it is no news of a record of ours. */
+    /** Null when it is nothing new about a record of ours. */
     const applyOne = Effect.fnUntraced(function* (
       provider: Provider,
       actor: Actor,
@@ -79,7 +82,7 @@ export class Clawbacks extends Context.Service<
         const applied = yield* Effect.exit(applyOne(provider, actor, one, only))
         if (Exit.isSuccess(applied)) last = applied.value ?? last
         else {
-          // One record that cannot be read hides nothing of the others.
+          // One record that fails does not hide the others.
           isWhole = false
           yield* Effect.logError("what is listed as taken back of a collection could not be processed", applied.cause)
         }
@@ -98,7 +101,7 @@ export class Clawbacks extends Context.Service<
       return isWhole && applied.isWhole
     })
 
-    /** The first charge of ours among all that the row names. */
+    /** The first charge of ours among the names in the row. */
     const refundedBy = Effect.fnUntraced(function* (provider: Provider, names: ReadonlyArray<string>) {
       for (const name of names) {
         const named = { direction: "collection", reference: name, providerReference: name } as const

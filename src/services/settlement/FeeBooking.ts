@@ -15,7 +15,7 @@ import type { ModeDifference, ReconciliationReport } from "./Reconciliation.ts"
 import { Review } from "./Review.ts"
 import { Settlement } from "./Settlement.ts"
 
-/** A record whose booked fee is not the one that its provider's statement names. */
+/** A record whose booked fee differs from the fee in its provider's statement. */
 export interface FeeDifference {
   readonly reference: string
   readonly kind: "payout" | "collection"
@@ -23,15 +23,15 @@ export interface FeeDifference {
   readonly currency: Currency
   readonly bookedFee: bigint
   readonly realFee: bigint
-  /** The effect of booking it on the tenant's float; less than nothing where the provider took more. */
+  /** How booking it changes the tenant's float; negative when the provider took more. */
   readonly floatEffect: bigint
-  /** The gateway's share of the effect: the charge beyond the fee that was held. */
+  /** The gateway's share of the effect: the charge beyond the reserved fee. */
   readonly driftEffect: bigint
   readonly takesTwo: boolean
   readonly evidence: string
 }
 
-/** A fee difference that is not booked from here, and why: one line for the person. */
+/** A fee difference that is not booked here, and why: one line for the operator. */
 export interface FeeLeft {
   readonly reference: string
   readonly why: string
@@ -42,16 +42,17 @@ export interface FeePlan {
   readonly left: ReadonlyArray<FeeLeft>
 }
 
-/** Books the fees that a provider's statement names, where other ones are booked (contract FEE-8). */
+/** Books the fees in a provider's statement where others are booked (contract FEE-8). */
 export class FeeBooking extends Context.Service<
   FeeBooking,
   {
-    /** Reads only. `booked` is what `book` would book. */
+    /** Reads only. `booked`: what `book` would book. */
     readonly plan: (report: ReconciliationReport) => Effect.Effect<FeePlan>
     /**
-     * Opens a review of each record of the plan, with the statement's row, and rules on it as one person may: what takes two people is
-     * left in review, unless `alone` says that there is nobody else. Each fee is booked once, however often this is called and wherever
-     * it was interrupted: the next plan has what is missing. Answers what was booked, and what was not.
+     * Opens a review of each record of the plan, with the statement's row, and makes the rulings that one person may make: what
+     * needs two people is left in review, unless `alone` says that there is no second person. Each fee is booked once, however
+     * often this is called and wherever it is interrupted: the next plan contains what is missing. Returns what was booked, and
+     * what was not.
      */
     readonly book: (plan: FeePlan, by: AuditBy, alone: boolean) => Effect.Effect<FeePlan>
   }
@@ -163,11 +164,11 @@ const resolutionOf = ({ evidence, realFee }: Stated): Resolution => ({
   evidence
 })
 
-/** A row that cannot be read, or that the list shows only sometimes, may be named by the provider's reference alone. */
+/** A row that cannot be parsed, or that the list shows only sometimes, may be named by the provider's reference alone. */
 const isAbout = (one: ModeDifference, { reference, row }: ModeDifference): boolean =>
   one.reference === reference || (one.provider_reference !== null && one.provider_reference === row)
 
-/** Why a fee of a statement is not to be booked for this record; null where it may be. */
+/** Why a fee in a statement must not be booked for this record; null when it may be. */
 const whyNot = (record: Transaction, fact: Fact): string | null => {
   if (record.needsReview) return isOpenedBy(record, fact) ? null : "it is in review for another reason: a person rules on it"
   const cameBack =
@@ -176,7 +177,7 @@ const whyNot = (record: Transaction, fact: Fact): string | null => {
   return record.ruling?.known.includes(reportOf(fact) ?? "") === true ? "a person ruled when this fee was known" : null
 }
 
-/** Its review was opened by this fee, and the provider has said nothing since. */
+/** Its review was opened by this fee, and the provider has reported nothing since. */
 const isOpenedBy = ({ needsReview, said, saidAtOpening }: Transaction, fact: Fact): boolean => {
   const report = reportOf(fact)
   return needsReview && said?.at(-1) === report && saidAtOpening?.at(-1) === report

@@ -4,7 +4,10 @@ import { maskedText } from "../../domain/Masking.ts"
 import { type FoundReconciliation, KEPT_AT_MOST, type KeptDifference } from "../ports/Reconciliations.ts"
 import type { KnownDifference, ModeDifference, ReconciliationReport } from "./Reconciliation.ts"
 
-/** A report as it is kept: masked, because a statement may name people, and bounded. The report itself is printed whole. */
+/**
+ * The form in which a report is stored: masked, because a statement may name people, and bounded. The report itself is printed
+ * completely.
+ */
 export const keptReconciliation = (
   { checked, day, differences, known, provider }: ReconciliationReport,
   at: Instant
@@ -20,7 +23,10 @@ export const keptReconciliation = (
   found: [...differences, ...known].slice(0, KEPT_AT_MOST).map(keptDifference)
 })
 
-/** Figures and states are our own words for both sides. A name that we keep in no record may be anything, a number of a person among it. */
+/**
+ * Figures and states are our own words for both sides. A name that appears in none of our records may be anything, even a
+ * person's number.
+ */
 const keptDifference = (difference: ModeDifference | KnownDifference): KeptDifference => {
   const { account, kind, mode, ours, provider_reference: theirName, reference, theirs } = difference
   const isOurs = reference !== null && isReference(reference)
@@ -36,7 +42,7 @@ const keptDifference = (difference: ModeDifference | KnownDifference): KeptDiffe
   }
 }
 
-/** Kinds whose other side is names or words of theirs. */
+/** Kinds whose other side consists of the provider's names or words. */
 const namesAlone: ReadonlyArray<ModeDifference["kind"]> = ["doubled", "unreadable"]
 
 const masked = (text: string | null): string | null => (text === null ? null : maskedText(text))

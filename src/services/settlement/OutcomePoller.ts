@@ -24,9 +24,9 @@ import { Clawbacks, showsInStatement } from "./Clawbacks.ts"
 import { pollProvider } from "./ProviderQuestion.ts"
 import { Settlement } from "./Settlement.ts"
 
-/** Transactions polled at once. */
+/** How many transactions are polled at once. */
 const SLOTS = 16
-/** How often due transactions are looked for. */
+/** How often due transactions are claimed. */
 const IDLE_MS = 250
 
 const withoutAccount = Metric.counter("gateway_polls_without_account_total", {
@@ -35,13 +35,13 @@ const withoutAccount = Metric.counter("gateway_polls_without_account_total", {
 })
 
 export interface Polled {
-  /** Whether the provider answered anything that can be believed. */
+  /** Whether the provider gave an answer that can be trusted. */
   readonly learnt: boolean
-  /** No request was sent: the pace of the account, or its provider, turned the poll away. */
+  /** No request was sent, or the provider rejected it, because of the pace. */
   readonly turnedAway?: true
   /** The provider answered that it has nothing by our reference. */
   readonly isAbsent?: true
-  /** The record as it is by now. */
+  /** The record after the poll. */
   readonly record: Transaction
 }
 
@@ -50,11 +50,12 @@ export class OutcomePoller extends Context.Service<
   OutcomePoller,
   {
     /**
-     * Polls the provider about one transaction now and applies what it says. `actor` is why it is polled: only the schedule's own polls
-     * ("reconciler", as rows call the poller) count towards "never sent". `said` is what authenticated callbacks say, for the history.
+     * Polls the provider about one transaction now, and applies the answer. `actor`: why it is polled. Only scheduled polls
+     * ("reconciler", as stored rows call the poller) count towards "never sent". `said`: what authenticated callbacks reported,
+     * for the history.
      */
     readonly poll: (stored: StoredTransaction, actor: Actor, said?: ReadonlyArray<Reported>) => Effect.Effect<Polled>
-    /** Polls for what is due, at most as many as are polled at once; answers how many. */
+    /** Polls due transactions, at most as many as are polled at once, and returns how many. */
     readonly round: Effect.Effect<number>
     readonly run: Effect.Effect<never>
   }
@@ -67,7 +68,7 @@ export class OutcomePoller extends Context.Service<
     const codes = yield* Codes
     const clawbacks = yield* Clawbacks
     const lines = makePollLines()
-    // A counter that is not there yet grows from nothing, which no alert sees.
+    // Starts the counter at zero, because an alert does not notice the first increase of a counter that did not exist.
     for (const provider of registry.known)
       for (const mode of Mode.literals) yield* Metric.update(Metric.withAttributes(withoutAccount, { provider, mode }), 0)
 
@@ -104,7 +105,7 @@ export class OutcomePoller extends Context.Service<
       if (Option.isSome(endedWithoutPoll)) return endedWithoutPoll.value
       const poll = yield* ask(provider.value, transaction, statusPoll)
       if (Option.isNone(poll)) {
-        // However busy the account is: after a day a person has it.
+        // However busy the account is, after a day an operator gets the transaction.
         const hasTime = !isOverdue(transaction, statusPoll.polledAt)
         const record = hasTime ? transaction : yield* unanswered("the question was turned away")
         return { learnt: false, turnedAway: true, record }
@@ -113,18 +114,19 @@ export class OutcomePoller extends Context.Service<
       if (answer._tag === "StillPending" || answer._tag === "Succeeded") yield* doubtWrongCode(transaction)
       const known = answer._tag === "Returned" ? yield* beforeReturn(provider.value, stored, answer, actor) : stored
       const applied = yield* settlement.applyAnswer(statusPoll, { reference, fact: answer, lastKnown: known })
-      // A dispute changes no status: its callback, which says nothing of the whole charge, leads to the provider's list of them.
+      // A dispute changes no status. Its callback, which does not give the state of the whole charge, leads to the provider's
+      // list of disputes.
       const isNews = known !== null && isTerminal(transaction) && !said.includes("successful")
       const mayBeAsked = isNews && (actor === "callback" || actor === "operator")
       const record =
         mayBeAsked && applied.kind === "collection" ? yield* clawbacks.ofCharge(provider.value, applied, actor) : applied
-      // A callback hinted at news of a closed record, and the provider does not show it yet: nothing was learnt.
+      // A callback hinted at a change of a closed record that the provider does not show yet: nothing was learnt.
       const isStale = answer._tag === "StillPending" && isTerminal(transaction)
       if (answer._tag === "NotFound") return { learnt: false, isAbsent: true, record }
       return { learnt: answer._tag !== "Unknown" && !isStale, record }
     })
 
-    /** Applies what comes before the return itself. Null where the record may not be the given one any more. */
+    /** Applies what must come before the return itself. Null when the record may have changed. */
     const beforeReturn = Effect.fnUntraced(function* (
       provider: Provider,
       stored: StoredTransaction,
@@ -132,20 +134,22 @@ export class OutcomePoller extends Context.Service<
       actor: Actor
     ) {
       const { kind, provider: name, reference, status } = stored.transaction
-      // Only a delivered payout can come back. Where the delivery was never reported, it is applied before the return.
+      // Only a delivered payout can be returned. If the delivery was never reported, it is applied first.
       if (kind === "payout" && status === "pending") {
         const fact = deliveredBefore(stored.transaction, answer)
         yield* settlement.applyFromProvider(name, { reference, fact, actor, lastKnown: stored, moreFollows: true })
         return null
       }
-      // A charge says that it was reversed where a part was refunded, too: what is listed of it comes first, so that it is one case.
+      // A charge is reported as reversed even when only a part was refunded: its listed clawbacks are applied first, so that
+      // there is one case.
       if (kind !== "collection" || !isTerminal(stored.transaction)) return stored
       yield* clawbacks.ofCharge(provider, stored.transaction, actor)
       return null
     })
 
     /**
-     * None where the poll was turned away, or others wait before it: no request was sent, and the poll is neither counted nor recorded.
+     * None when the pace rejected the poll, or others wait before it: no request was sent, and the poll is neither counted nor
+     * recorded.
      */
     const ask = Effect.fnUntraced(function* (provider: Adapter, record: Transaction, statusPoll: StatusPoll) {
       const { actor } = statusPoll
@@ -155,7 +159,8 @@ export class OutcomePoller extends Context.Service<
         return Option.none()
       }
       const isOver = !isTerminal(record) && isWindowOver(record, statusPoll)
-      // A person waits for the answer. A request whose question is turned away is answered by the record as it is: many would queue before payments.
+      // Only an operator waits for the pace. A request whose poll is rejected is answered from the record as it is, because
+      // many would otherwise queue in front of payments.
       const { away, exit } = yield* withTurn(pollProvider(provider, record, isOver), actor === "operator")
       const answer = yield* exit
       if (away === null || answer._tag !== "Unknown") return Option.some(answer)
@@ -164,32 +169,32 @@ export class OutcomePoller extends Context.Service<
     })
 
     /**
-     * A charge whose payer did not say the code in time. From here on no code can be sent for it. Some: what `poll` answers without asking
-     * the provider. None: it is to be polled like any other.
+     * Handles a charge whose payer did not enter the code in time. From here on no code can be submitted for it. Some: the
+     * result of `poll`, without a call to the provider. None: poll it like any other.
      */
     const endUnansweredCode = Effect.fnUntraced(function* (record: Transaction, actor: Actor) {
       const now = yield* Clock.currentTimeMillis
       if (record.kind !== "collection" || !waitsForCode(record) || now < (record.expiresAt ?? now)) return Option.none()
       const { reference } = record
       const standing = yield* codes.close(reference, now)
-      // A request is just sending a code, and brings the answer itself. If it dies, the next poll finds the code unheard.
+      // A request is submitting a code and will apply the answer itself. If it dies, the next poll finds the code `unheard`.
       if (standing === "leased") return Option.some({ learnt: false, record })
-      // One was called wrong, which its provider may still contradict: it ends by the provider's answer.
+      // A code was rejected as wrong, which the provider may still contradict, so the provider is polled.
       if (standing === "wrong") return Option.none()
-      // No code was ever sent: nothing was charged.
+      // No code was ever submitted: nothing was charged.
       if (standing === "free") {
         const fact = { _tag: "Expired", note: "the code expired and nothing was charged" } as const
         return Option.some({ learnt: true, record: yield* settlement.apply({ reference, fact, actor }) })
       }
-      // A code was sent and its answer was lost: a charge may have been placed. The next polls ask for it as for every other.
+      // A code was submitted and its answer was lost: a charge may have been placed. From now on it is polled like any other.
       const note = "the answer to a code was lost"
       const fact = { _tag: "Charged", expiresAt: now + policy.collectionExpiryMs, note } as const
       return Option.some({ learnt: false, record: yield* settlement.apply({ reference, fact, actor }) })
     })
 
     /**
-     * A charge that was found. Where its code was called wrong, and no other one is on its way, none can be sent from here on, and an operator has
-     * to know: another charge of the payer may have been placed beside it.
+     * The provider has the charge. If its code was rejected as wrong and none is being submitted, no further code can be
+     * submitted, and the operator is alerted: another charge of the payer may have been placed as well.
      */
     const doubtWrongCode = Effect.fnUntraced(function* (record: Transaction) {
       if (record.kind !== "collection" || record.wrongCode !== true || !waitsForCode(record)) return
@@ -200,7 +205,7 @@ export class OutcomePoller extends Context.Service<
     })
 
     const claim = Effect.fnUntraced(function* (free: number) {
-      // It outlives the calls that one poll may need; a node that dies holds nothing longer than this.
+      // Outlasts the calls of one poll; a node that dies blocks the transactions no longer than this.
       const lease = pollLeaseMs(policy.providerTimeoutMs)
       return yield* transactions.claimDue(yield* Clock.currentTimeMillis, free, lease)
     })
@@ -234,7 +239,7 @@ const statusPollOf = Effect.fnUntraced(function* (
   }
 })
 
-/** The proof that "not found" can give. A provider that is not there guarantees nothing. */
+/** The proof that "not found" can give. A provider that is not registered guarantees nothing. */
 const proofOf = (
   kind: Transaction["kind"],
   guarantees: ProviderGuarantees | null,
@@ -252,7 +257,7 @@ const proofOf = (
   }
 }
 
-/** Why the outcome of a record cannot be known, shown to the operator as well: another account's "not found" would prove nothing. */
+/** Logs why the outcome of a record cannot be known: another account's "not found" would prove nothing. */
 const tellNobodyToAsk = Effect.fnUntraced(function* (registry: ProviderRegistry["Service"], record: Transaction) {
   const { currency, mode, provider, reference } = record
   const accounts = registry.accounts(provider, mode)
@@ -283,16 +288,16 @@ const deliveredBefore = (
   note
 })
 
-/** A poll that was turned away is repeated within this time after the account takes calls again, however many wait before it. */
+/** A rejected poll is retried within this time after the account accepts calls again, however many wait before it. */
 const LONGEST_LINE_MS = 30_000
 
-/** References of those that wait; the first to come is forgotten beyond these, and so waits once more. */
+/** How many waiting references are remembered. When there are more, the oldest is forgotten and queues once more. */
 const REMEMBERED = 10_000
 
 /**
- * The times of polls that were turned away: soon, one after another at the pace of their account, so that the oldest goes first and polls
- * of other providers are reached meanwhile. A later poll goes behind those that wait. A line belongs to this process; other nodes have
- * their own, hence the jitter.
+ * Schedules polls that the pace rejected: soon, one after another at their account's pace, so that the oldest goes first and
+ * polls of other providers are not held up. A later poll goes behind those that wait. Each process has its own line; the jitter
+ * spreads the polls of several nodes.
  */
 const makePollLines = () => {
   const lines = new Map<string, { end: Instant; intervalMs: number }>()
@@ -312,7 +317,7 @@ const makePollLines = () => {
 
   return {
     join,
-    /** When one comes again that comes while others wait; null where it is its turn. */
+    /** When to retry a poll that arrives while others wait; null when it is its turn. */
     behind: Effect.fnUntraced(function* (record: Transaction) {
       const line = lines.get(lineOf(record))
       const isTurn = waiting.delete(record.reference) || line === undefined || line.end <= (yield* Clock.currentTimeMillis)

@@ -5,14 +5,14 @@ import { ChargeRejectedByProvider, InsufficientWalletFloat, PayoutRejectedByProv
 import type { Fact } from "../../domain/Fact.ts"
 import type { Transaction } from "../../domain/Transaction.ts"
 
-/** A refusal that stays what it is however often the request is repeated; a wrong code is one for the create that carried it. */
+/** A refusal that stays the same however often the request is repeated. A wrong code is one for the create that sent it. */
 export type FinalError = PayoutRejectedByProvider | ChargeRejectedByProvider | InsufficientWalletFloat | OtpIncorrect
-/** The outcome is not known: nothing is stored as the answer, and the key stays pinned to the transaction. */
+/** The outcome is unknown: no response is stored, and the key stays linked to the transaction. */
 export type UnknownOutcomeError = ProviderUnavailable | ProviderTimeout | ProviderBadResponse
 
 /**
- * The response to a request that made or reads this transaction. `fact` is the provider's latest answer, null when the request is repeated
- * later. The state of the transaction counts before the answer: a callback may have been faster.
+ * The response to a request that created or reads this transaction. `fact`: the provider's answer; null when the request is
+ * repeated later. The transaction's state takes precedence over the answer, because a callback may have been faster.
  */
 export const outcomeResponse = <R extends Transaction>(
   transaction: R,
@@ -34,7 +34,7 @@ const refusalFor = (transaction: Transaction, fact: Fact | null): FinalError => 
   const { reference } = transaction
   if (fact?._tag === "Refused" && fact.kind === "pool") return new InsufficientWalletFloat({ reference })
   const failure_code = transaction.failure?.code ?? "unknown"
-  // An exchange takes money out of a position, as a payout does; the contract has no code of its own for it.
+  // An exchange takes money out of a position, as a payout does; the contract has no separate code for it.
   return transaction.kind === "collection"
     ? new ChargeRejectedByProvider({ reference, failure_code })
     : new PayoutRejectedByProvider({ reference, failure_code })

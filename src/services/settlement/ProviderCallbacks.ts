@@ -28,13 +28,16 @@ import { makeCallbackCounts } from "./CallbackCounts.ts"
 import { OutcomePoller, type Polled } from "./OutcomePoller.ts"
 import { makeSharedPolls } from "./SharedPolls.ts"
 
-/** Callbacks looked into at once. */
+/** How many callbacks are processed at once. */
 const SLOTS = 32
-/** How often waiting callbacks are looked for when none comes in. */
+/** How often due callbacks are claimed when none arrives. */
 const IDLE_MS = 1_000
-/** A callback that has waited so long for the poll under way is looked into later: its lease is that of one poll, and has a margin of twice as much. */
+/**
+ * A callback waits no longer than this for a poll that is running, and is retried later: its lease covers one poll and a margin
+ * of twice this time.
+ */
 const TURN_WITHIN_MS = 5_000
-/** Callbacks of which it is remembered where they came in; beyond that the oldest are forgotten. */
+/** The number of callbacks whose receiving span is remembered; the oldest are forgotten first. */
 const RECEIVING_SPANS_KEPT = 1_000
 
 const byPathBefore = Metric.counter("gateway_callbacks_by_path_before_total", {
@@ -42,19 +45,22 @@ const byPathBefore = Metric.counter("gateway_callbacks_by_path_before_total", {
   incremental: true
 })
 
-/** Takes callbacks of providers. They are never believed: each is a reason to poll the provider about one transaction. */
+/** Receives providers' callbacks. They are never trusted: each triggers a poll about one transaction. */
 export class ProviderCallbacks extends Context.Service<
   ProviderCallbacks,
   {
-    /** Whether a callback path is one of ours; nothing is stored. It takes the same time whatever the key is. */
+    /** Whether a callback path is one of ours. Nothing is stored. The time does not depend on the key. */
     readonly knows: (provider: string, routeKey: string) => boolean
-    /** Stored, durably, before it is answered; the same bytes again are stored already. Too many that match nothing are refused. */
+    /**
+     * Stores a callback durably before the response; repeated bytes are stored already. Too many that match no transaction are
+     * refused.
+     */
     readonly receive: (
       provider: string,
       routeKey: string,
       callback: RawCallback
     ) => Effect.Effect<"stored", NotFound | Unauthorized | RateLimited>
-    /** Looks into every callback that waits, and answers how many. */
+    /** Processes every due callback, and returns how many. */
     readonly round: Effect.Effect<number>
     readonly run: Effect.Effect<never>
   }
@@ -69,7 +75,8 @@ export class ProviderCallbacks extends Context.Service<
     const count = yield* makeCallbackCounts
 
     /**
-     * The spans in which callbacks came in here, until they are first processed. A callback that another node processes has no such link.
+     * The spans in which callbacks were received here, until they are first processed. A callback that another node processes
+     * has no such link.
      */
     const receivingSpans = new Map<Reference, string>()
 
@@ -88,11 +95,11 @@ export class ProviderCallbacks extends Context.Service<
 
     const find = transactionOf(transactions)
 
-    /** In the trace of the transaction that it leads to, linked to the request that brought it. */
+    /** Runs in the trace of the transaction that it leads to, linked to the request that delivered it. */
     const look = Effect.fnUntraced(function* (callback: LeasedCallback) {
       const receiving = receivingSpans.get(callback.id) ?? null
       receivingSpans.delete(callback.id)
-      // One that is to be parked is not looked for: that may be what never came to an end.
+      // A callback that is about to be parked is not looked up, because the lookup may be what never finishes.
       const search = yield* Effect.exit(callback.claims > CLAIMS_AT_MOST ? Effect.succeedNone : find(callback))
       const begun = Exit.isSuccess(search) ? Option.getOrUndefined(search.value)?.traceparent : null
       yield* inTraceOf("ProviderCallbacks.look", begun, { alsoOf: [receiving] })(lookInto(callback, search))
@@ -115,7 +122,7 @@ export class ProviderCallbacks extends Context.Service<
         }
         const { reference } = found.transaction
         const { says: said = null } = callback.hint
-        // Where several records share the handle, the callback's report counts for none of them.
+        // When several records share the handle, the callback's report counts for none of them.
         const says = found.sharing === 1 ? said : null
         const polled = Option.getOrUndefined(yield* poll(found, callback, says))
         if (polled?.turnedAway === true)
@@ -124,7 +131,7 @@ export class ProviderCallbacks extends Context.Service<
         const { record } = polled
         const hasMoved = record.version !== found.transaction.version
         if (!hasMoved && callback.looks < found.sharing - 1) return yield* lookAgain(callback, "others have the same reference")
-        // Once a person has the record, what the callback says is among what that person reads: where it is known who said it.
+        // Once an operator has the record, an authenticated report is added to what the operator reads.
         if (record.needsReview && (isAuthenticated(callback) || !contradicts(record, says)))
           return yield* inbox.markProcessed(callback, reference)
         if (contradicts(record, says)) return yield* lookAgain(callback, "it contradicts what the provider answers")
@@ -147,13 +154,13 @@ export class ProviderCallbacks extends Context.Service<
       yield* inbox.retryAt(callback, next)
     })
 
-    /** A callback without authentication is left out of the history: any client that knows the address can send one. */
+    /** A callback without authentication is left out of the history: any client that knows the URL can send one. */
     const isAuthenticated = ({ mode, provider }: Callback) =>
       Option.exists(registry.find(provider, mode), ({ guarantees }) => guarantees.callbackAuth !== "none")
 
     const shared = makeSharedPolls<Polled>(TURN_WITHIN_MS)
 
-    // A poll that broke has no result, and the callback must be parked in the end all the same.
+    // A poll that failed has no result, and the callback must still be parked eventually.
     const poll = Effect.fnUntraced(function* (stored: StoredTransaction, callback: Callback, says: Reported | null) {
       const { reference } = stored.transaction
       const once = (waited: boolean, said: ReadonlyArray<Reported>) =>
@@ -169,7 +176,7 @@ export class ProviderCallbacks extends Context.Service<
 
     const worker = yield* makeWorker({ name: "ProviderCallbacks", slots: SLOTS, idleMs: IDLE_MS, claim, work: look })
 
-    // Its request's span says what it brought.
+    // The span of its request shows what it contained.
     const receive = Effect.fnUntraced(function* (provider: string, routeKey: string, callback: RawCallback) {
       const account = Option.getOrUndefined(registry.byRouteKey(provider, routeKey))
       if (account === undefined) return yield* new NotFound()
@@ -180,7 +187,7 @@ export class ProviderCallbacks extends Context.Service<
       }
       if (routeKey !== registry.routeKey(account.name, account.mode))
         yield* Metric.update(Metric.withAttributes(byPathBefore, { provider: account.name, mode: account.mode }), 1)
-      // Before its record is asked about: the answer may rest on it.
+      // Before the poll, whose result may depend on it.
       yield* account.callbacks.keep?.(callback) ?? Effect.void
       if (hint.isAnswer === true) return "stored" as const
       const receivedAt = yield* Clock.currentTimeMillis
@@ -214,7 +221,7 @@ export class ProviderCallbacks extends Context.Service<
   })
 }
 
-/** Whether a callback names a record of ours, also one that another account has by now: such a callback is never closed as junk. */
+/** Whether a callback names a record of ours, even one that another account has now: such a callback is never closed as junk. */
 export const namesOurs = ({ byProviderReference, byReference }: Lookups) =>
   Effect.fnUntraced(function* ({ hint, mode, provider }: Callback) {
     const byOurs = hint.reference === null ? Option.none() : yield* byReference(hint.reference)
@@ -224,21 +231,22 @@ export const namesOurs = ({ byProviderReference, byReference }: Lookups) =>
 
 type Lookups = Pick<Transactions["Service"], "byReference" | "byProviderReference">
 
-/** A transaction that a callback may be about; `sharing`: how many there are, itself among them. */
+/** A transaction that a callback may be about. `sharing`: how many there are, including this one. */
 interface Named extends StoredTransaction {
   readonly sharing: number
 }
 
-/** The transaction that this look into a callback is about; none where it is about nothing of ours. */
+/** The transaction that this attempt is about; none when the callback is not about ours. */
 const transactionOf = (transactions: Lookups) =>
   Effect.fnUntraced(function* ({ hint, looks = 0, mode, provider }: Callback & { readonly looks?: number }) {
     const byOurs = hint.reference === null ? Option.none() : yield* transactions.byReference(hint.reference)
-    // A reference of another provider or mode does not count: a callback speaks for its own account only.
+    // A reference of another provider or mode does not count: a callback speaks only for its own account.
     const own = ({ transaction }: StoredTransaction) => transaction.provider === provider && transaction.mode === mode
     if (Option.exists(byOurs, own) || hint.providerReference === null)
       return Option.map(Option.filter(byOurs, own), (stored): Named => ({ ...stored, sharing: 1 }))
     const named = (yield* transactions.byProviderReference(provider, mode, hint.providerReference)).filter(own)
-    // A payout and a collection, or those of two accounts, may have one number: each look takes the next, the newest first.
+    // A payout and a collection, or transactions of two accounts, may share a number: each attempt takes the next one, newest
+    // first.
     const stored = named.toReversed()[looks % named.length]
     return Option.map(Option.fromUndefinedOr(stored), (one): Named => ({ ...one, sharing: named.length }))
   })
@@ -256,50 +264,57 @@ const verify = (callbacks: Callbacks, callback: RawCallback): Effect.Effect<Opti
   })
 
 /**
- * Ages, in milliseconds, at which a callback that moved nothing so far is processed again, where each look is made when it is due and takes
- * no time: the first ones are for callbacks that overtake the answer to our own request. The schedule counts the looks that were made and
- * the pauses between them: a callback that lay for hours gets as many. Past the last it is parked for a person, and the poller goes on by
- * its schedule.
+ * The ages, in milliseconds, at which a callback that has changed nothing is processed again, provided that each attempt is
+ * made on time and takes no time. The first ones are for callbacks that overtake the response to our own request. The schedule
+ * counts attempts and the pauses between them, so a callback that was delayed for hours gets as many attempts. After the last
+ * it is parked for an operator, while the poller continues by its own schedule.
  */
 export const CALLBACK_RETRY_AGES_MS: ReadonlyArray<number> = [250, 1_000, 5_000, 30_000, 120_000, 600_000, 1_800_000, 3_600_000]
 
 /**
- * So many of these are for a callback that brought nothing new about a closed record, and does not say what the record says: it may have overtaken the
- * provider's own status query. After two minutes it is done.
+ * The number of attempts for a callback that brings nothing new about a closed record and does not agree with it: it may have
+ * overtaken the provider's own status query. After two minutes it is done.
  */
 export const STALE_CALLBACK_LOOKS = 5
 
-/** After the first look, the second, and so on. */
+/** After the first attempt, the second, and so on. */
 const PAUSES_MS = CALLBACK_RETRY_AGES_MS.map((age, at) => age - (CALLBACK_RETRY_AGES_MS[at - 1] ?? 0))
 const LONGEST_PAUSE_MS = Math.max(...PAUSES_MS)
 
 /**
- * Claims in a row of which no look ended: after these a callback is parked unseen, because it may be what ends the nodes that look into it. As many as
- * last for a quarter of an hour of crashes, one a lease, or for hours in which the database cannot say whose it is.
+ * The number of consecutive claims without a completed attempt after which a callback is parked, because it may be what crashes
+ * the nodes that process it. That covers a quarter of an hour of crashes, one per lease, or hours in which the database cannot
+ * be read.
  */
 export const CLAIMS_AT_MOST = 20
 
-/** After an attempt that moved nothing. */
+/** After an attempt that changed nothing. */
 const afterVainLook = ({ looks }: Tries, now: Instant): NextLook => {
   const pause = PAUSES_MS[looks]
   return { looks: looks + 1, claims: 0, at: pause === undefined ? null : now + pause }
 }
 
-/** After a look that brought nothing new about a closed record; null where that is the end, and no person has to look. */
+/**
+ * After an attempt that brought nothing new about a closed record; null when that was the last one, and no operator has to
+ * look.
+ */
 const afterNothingNew = (tries: Tries, now: Instant): NextLook | null =>
   tries.looks < STALE_CALLBACK_LOOKS ? afterVainLook(tries, now) : null
 
-/** After a look that could not be made, although its node lives: no request was sent, and the look does not count. */
+/** After an attempt that could not be made, although its node lives: no request was sent, and it does not count. */
 const afterNoLook = ({ claims, looks }: Tries, now: Instant): NextLook => ({
   looks,
   claims,
   at: now + (PAUSES_MS[claims] ?? LONGEST_PAUSE_MS)
 })
 
-/** After more claims than that. A replay begins at none. */
+/** After more claims than `CLAIMS_AT_MOST`. A replay resets the counts. */
 const afterLastClaim = ({ looks }: Tries): NextLook => ({ looks, claims: 0, at: null })
 
-/** After a callback that matched nothing, those of its account are looked up before they are stored for so long. */
+/**
+ * After a callback that matched no transaction, further callbacks of its account are looked up before they are stored, for this
+ * long.
+ */
 const WATCHED_MS = 10 * 60_000
 
 const refused = Metric.counter("gateway_callbacks_unmatched_refused_total", {
@@ -308,24 +323,25 @@ const refused = Metric.counter("gateway_callbacks_unmatched_refused_total", {
 })
 
 /**
- * Keeps what matches no transaction from filling the inbox. Each account has a rate of its own for it, and what does match is never counted: a
- * flood costs neither the neighbours' callbacks nor the account's own genuine ones. While nothing of the kind comes, no callback is looked up before it is
- * stored. Each process watches for itself; the rate is all nodes' where rate limits are shared.
+ * Keeps callbacks that match no transaction from filling the inbox. Each account has its own rate for them, and callbacks that
+ * match are never counted: a flood affects neither other accounts nor the account's own genuine callbacks. While no such
+ * callback arrives, none is looked up before it is stored. Each process watches for itself; the rate is shared by all nodes
+ * when rate limits are shared.
  */
 const makeUnmatchedCallbacks = Effect.gen(function* () {
   const { unmatchedCallbacks: limit } = yield* Policy
   const { take } = yield* RateLimits
   for (const provider of (yield* ProviderRegistry).known)
     for (const mode of Mode.literals) yield* Metric.update(Metric.withAttributes(refused, { provider, mode }), 0)
-  /** By account. There are no more than are configured. */
+  /** By account, so its size is bounded by the configuration. */
   const watchedUntil = new Map<string, Instant>()
 
-  /** A look has found nothing that it could be about. */
+  /** Notes that a callback matched no transaction. */
   const note = Effect.fnUntraced(function* (callback: Callback) {
     watchedUntil.set(accountOf(callback), (yield* Clock.currentTimeMillis) + WATCHED_MS)
   })
 
-  /** Refuses a callback that should not be stored. One whose look-up failed is stored: it may be about a record of ours. */
+  /** Refuses a callback that should not be stored. One whose lookup failed is stored: it may be about a record of ours. */
   const admit = Effect.fnUntraced(function* (callback: Callback, find: Effect.Effect<Option.Option<unknown>>) {
     const account = accountOf(callback)
     if (limit === "off" || callback.receivedAt >= (watchedUntil.get(account) ?? callback.receivedAt)) return

@@ -28,7 +28,7 @@ import { accountRecords } from "./AccountRecords.ts"
 import { Clawbacks } from "./Clawbacks.ts"
 import { pollProvider } from "./ProviderQuestion.ts"
 
-/** The account of a mode. `previous` is still set beside the current one; `unset` is not set any more. */
+/** An account in a mode. `previous`: the account before the current one, still configured; `unset`: no longer configured. */
 type Account = "current" | "previous" | "unset"
 
 export type ModeDifference = ReconciliationDifference & { readonly mode: Mode; readonly account: Account }
@@ -37,21 +37,24 @@ export interface ReconciliationReport {
   readonly ok: boolean
   readonly provider: string
   readonly day: string
-  /** `statement`: compared with what the account lists. `questions`: it lists nothing, hence what only it knows of cannot be seen. */
+  /**
+   * `statement`: compared with the account's list. `questions`: the account lists nothing, so each record was polled, and
+   * transactions that only the provider knows cannot be found.
+   */
   readonly compared_by: Readonly<Record<string, "statement" | "questions">>
-  /** `unreadable`: rows and whole lists of theirs that were left out. */
+  /** `unreadable`: rows and whole lists of the provider that were left out. */
   readonly checked: { readonly ours: number; readonly theirs: number; readonly unreadable: number }
-  /** The unexplained differences: each needs a person. */
+  /** The unexplained differences; each needs an operator. */
   readonly differences: ReadonlyArray<ModeDifference>
-  /** The differences that are booked, or under review already. */
+  /** Differences that are already booked or under review. */
   readonly known: ReadonlyArray<KnownDifference>
 }
 export type KnownDifference = ModeDifference & { readonly because: KnownBecause }
 
-/** Why nothing was compared: one line for the person who asked. */
+/** Why nothing was compared: one line for the operator. */
 class NotReconciled extends MessageError("NotReconciled") {}
 
-/** One account, and what of ours was sent with it on the day. */
+/** One account, and our records that were sent with it on the day. */
 interface Compared {
   readonly provider: Provider
   readonly account: Account
@@ -63,14 +66,17 @@ const DAY_MS = 86_400_000
 const modes: ReadonlyArray<Mode> = Mode.literals
 
 /**
- * The provider's own account against ours, for the movements of one UTC day. A difference is for a person, and nothing is booked; a refund
- * in the statement that names a charge of ours opens its review. This reads both sides; the comparison itself is in
- * `domain/ReconciliationDifference`.
+ * Compares the provider's records of one UTC day with ours. Differences are reported for an operator, and nothing is booked; a
+ * refund in the statement that names one of our charges opens its review. This service reads both sides; the comparison itself
+ * is in `domain/ReconciliationDifference`.
  */
 export class Reconciliation extends Context.Service<
   Reconciliation,
   {
-    /** `start` is the day's first moment. Refused where the provider is unknown or has no account here, or its statement cannot be read. */
+    /**
+     * `start`: the beginning of the day. Refused when the provider is unknown or has no account here, or when its statement
+     * cannot be read.
+     */
     readonly reconcile: (provider: string, start: Instant, day: string) => Effect.Effect<ReconciliationReport, NotReconciled>
   }
 >()("gateway/services/Reconciliation") {
@@ -79,7 +85,7 @@ export class Reconciliation extends Context.Service<
     const transactions = yield* Transactions
     const clawbacks = yield* Clawbacks
 
-    /** Ours that were begun on that day, page by page. */
+    /** Our records that were created on that day, read in pages. */
     const begunOn = Effect.fnUntraced(function* (provider: Provider, start: Instant) {
       const all: Array<Transaction> = []
       let after: Transaction | null = null
@@ -105,7 +111,7 @@ export class Reconciliation extends Context.Service<
         const ours = all.filter((record) => isOf(provider, record))
         return inAccount({ provider, account, ours }, day)
       })
-      // A record that was sent with an account which is not set any more cannot be compared.
+      // A record that was sent with an account that is no longer configured cannot be compared.
       const unset = all
         .filter((record) => Option.isNone(sentWith(registry, record)))
         .map((record): ModeDifference => ({ mode: record.mode, account: "unset", ...differenceOf(record, "unanswered", null) }))
@@ -186,7 +192,10 @@ const nothingListed: Statement = { lines: [], unreadable: [], unsteady: [] }
 
 const QUESTIONS_AT_ONCE = 4
 
-/** One account at a provider against ours: by what it lists, and by asking for each that it does not list. */
+/**
+ * Compares one account at a provider with our records: by its statement, and by a poll for each record that the statement
+ * lacks.
+ */
 export const accountComparison = (registry: ProviderRegistry["Service"], transactions: Transactions["Service"]) => {
   const { isOf, oursOf } = accountRecords(registry, transactions)
 
@@ -209,11 +218,12 @@ export const accountComparison = (registry: ProviderRegistry["Service"], transac
       if (record === undefined) ownerless.push(line)
       else tell(record, line)
     }
-    // Days have edges, and an account may be slow to list: what is not in the statement is polled before it is said to be missing.
+    // A payment may be listed on a neighbouring day, or late, so a record that the statement lacks is polled before it is
+    // reported as missing.
     const unlisted = ours.filter(({ reference }) => !about.has(reference))
     const byPoll: Array<ReconciliationDifference> = []
     for (const { answer, record } of yield* questions(provider, unlisted)) {
-      // A list that does not show our reference is joined by the provider's own, which the answer names.
+      // A row without our reference is matched by the provider's own, which the poll returns.
       const line = ownerless.find((one) => one.direction === record.kind && one.providerReference === handleIn(answer))
       if (line === undefined) byPoll.push(...answered(record, answer))
       else {
@@ -231,7 +241,7 @@ export const accountComparison = (registry: ProviderRegistry["Service"], transac
       about.delete(record.reference)
       byPoll.push(...answered(record, answer))
     }
-    // A movement that failed there moved no money. One by the provider's own hand may name the payment that it is about.
+    // A failed movement moved no money. A movement that the provider itself made may name the payment that it is about.
     const missing = yield* Effect.forEach(
       ownerless.filter(({ status }) => status !== "failed"),
       (line) => Effect.map(oursOf(provider, { ...line, direction: null }), (about) => missingHere(line, Option.getOrNull(about)))
@@ -279,7 +289,7 @@ const answered = (record: Transaction, answer: StatusOutcome): ReadonlyArray<Rec
 const handleIn = (answer: StatusOutcome): string | undefined =>
   "providerReference" in answer ? (answer.providerReference ?? undefined) : undefined
 
-/** Undefined where the answer says nothing. */
+/** Undefined when the answer proves nothing. */
 const theirsIn = (answer: StatusOutcome): ProviderRecord | undefined => {
   const unsaid = { amount: null, currency: null, fee: null, providerReference: handleIn(answer) ?? null }
   switch (answer._tag) {

@@ -19,10 +19,10 @@ import { RandomSource } from "../ports/RandomSource.ts"
 import { type RawCall, type StoredTransaction, Transactions } from "../ports/Transactions.ts"
 import { withItsRefunds } from "./ShownRecords.ts"
 
-/** Another decision is needed each time that a fact changed the same record between our read and our commit. */
+/** Each further decision means that a fact changed the same record between our read and our commit. */
 const DECISIONS_AT_MOST = 16
 
-/** A record that a person has to look at, all that happened to it, and what was last sent and answered for it, masked. */
+/** A record in review, its whole history, and the last call for it, masked. */
 export interface Case {
   readonly record: Shown<Transaction>
   /** Increases with every stored fact. */
@@ -31,19 +31,20 @@ export interface Case {
   readonly call: RawCall
 }
 
-/** Why a resolution was not made: one line for the person. Nothing was written. */
+/** Why no resolution was made: one line for the operator. Nothing was written. */
 export class NotResolved extends MessageError("NotResolved") {}
 
 /** Records whose outcome only a person can establish (contract REV-1 to REV-5). */
 export class Review extends Context.Service<
   Review,
   {
-    /** At most `limit` open cases, the oldest first. The read of the requests sent is audited for each case, with `reading`. */
+    /** At most `limit` open cases, oldest first. For each case the read of its call is audited, with `reading`. */
     readonly cases: (limit: number, reading: Omit<AuditEntry, "subject">) => Effect.Effect<ReadonlyArray<Case>>
     /**
-     * Ends an open case: status, ledger entry, history line, event and audit row are one commit. Answers the record as it then is.
-     * Refused where no case is open, so that doing it twice is refused the second time, and where the record is no longer at the revision
-     * that the person saw. A fact that arrived during the case and contradicts the ruling opens a new case when the provider repeats it.
+     * Ends an open case: status, ledger entry, history line, event and audit row are one commit. Returns the record after it.
+     * Refused when no case is open, which makes a repetition harmless, and when the record is no longer at the revision that
+     * the person saw. A fact that arrived during the case and contradicts the ruling opens a new case when the provider repeats
+     * it.
      */
     readonly resolve: (
       reference: Reference,
@@ -83,7 +84,8 @@ export class Review extends Context.Service<
         nextPollAt: nextPoll(next, policy.pollSchedule, now),
         response: null,
         savesBeneficiary: false,
-        // Only a release restores limits: a payout that is returned had left. One that had failed had been given back.
+        // Only a release restores limits. A payout that was returned had been sent, and one that had failed has been given back
+        // already.
         restoreLimits: next.kind === "payout" && entry?.phase === "release",
         countsAgain: next.kind === "payout" && transaction.status === "failed" && next.status === "successful",
         wipeDestination: isTerminal(next),
@@ -91,7 +93,10 @@ export class Review extends Context.Service<
       } satisfies ApplyStep
     })
 
-    /** A ruling books what happened, also where a collection was refunded beyond what it brought: then an operator has to know (contract PAY-47). */
+    /**
+     * A ruling books what happened, even if a collection was refunded by more than it yielded; the operator is then alerted
+     * (contract PAY-47).
+     */
     const reportOverRefund = Effect.fnUntraced(function* (ruled: Transaction) {
       const { appId, mode } = ruled
       const collection = ruled.kind === "payout" ? ruled.refundOf : ruled.kind === "collection" ? ruled.reference : undefined
@@ -141,7 +146,7 @@ export class Review extends Context.Service<
   })
 }
 
-/** Then what the provider took beyond the held fee may be booked already. */
+/** In that case the provider's charge beyond the reserved fee may be booked already. */
 const namesSettledFee = (record: Transaction, { fee }: Resolution): boolean =>
   record.kind === "payout" && record.status === "successful" && fee !== null
 
@@ -156,7 +161,7 @@ const openedWith = ({ ruling, saidAtOpening }: Transaction): string => JSON.stri
 
 const noCall: RawCall = { rawRequest: null, rawResponse: null }
 
-/** A ruling as its audit row and its proposal have it. */
+/** The ruling as in its audit row and its proposal. */
 export const rulingDetails = ({ amount, evidence, fee, outcome }: Resolution): AuditEntry["details"] => ({
   outcome,
   evidence: maskedText(evidence),
@@ -164,7 +169,7 @@ export const rulingDetails = ({ amount, evidence, fee, outcome }: Resolution): A
   ...(fee === null ? {} : { fee_minor: fee.toString() })
 })
 
-/** A history names no person's number. */
+/** A history contains no person's number. */
 const noteOf = ({ amount, evidence, fee, outcome }: Resolution): string =>
   [outcome, ...(amount === null ? [] : [`amount ${amount}`]), ...(fee === null ? [] : [`fee ${fee}`]), maskedText(evidence)].join(
     "; "

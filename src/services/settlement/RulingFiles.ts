@@ -12,25 +12,25 @@ import type { AuditBy } from "../ports/AuditLog.ts"
 import { type StoredTransaction, Transactions } from "../ports/Transactions.ts"
 import { Review, rulingDetails } from "./Review.ts"
 
-/** A row that can be ruled as it says. */
+/** A row on which a ruling can be made. */
 export interface RulableRow extends FileRow {
   readonly record: Transaction
-  /** The revision that was looked at: where the record has moved on, the row is not ruled. */
+  /** The revision that was read: when the record has changed since, no ruling is made. */
   readonly seen: bigint
   readonly postings: ReadonlyArray<Posting>
 }
 
-/** A row that is not ruled, and why. */
+/** A row on which no ruling is made, and why. */
 export interface LeftRow {
   readonly line: number
   readonly reference: string
   readonly why: string
-  /** A person has ruled so already: it is as the row says. */
+  /** An operator has already ruled as the row says. */
   readonly isDone: boolean
 }
 
 export interface JudgedFile {
-  /** SHA-256 of its bytes, in hex: what the audit log knows it by. */
+  /** SHA-256 of its bytes, in hex: its name in the audit log. */
   readonly digest: string
   readonly ready: ReadonlyArray<RulableRow>
   readonly left: ReadonlyArray<LeftRow>
@@ -41,26 +41,26 @@ export interface RuledFile {
   readonly left: ReadonlyArray<LeftRow>
 }
 
-/** Makes one ruling, or none where what was approved is over. */
+/** Makes one ruling; none when the proposal is no longer approved. */
 export type Commit = <A>(ruling: Effect.Effect<A>) => Effect.Effect<Option.Option<A>>
 
-/** Rows are looked at and ruled so many at a time. */
+/** How many rows are read or ruled on at a time. */
 const AT_ONCE = 4
 
-/** Rules many records at once by one file of evidence (contract REV-10). `Review` makes each ruling, in a commit of its own. */
+/** Rules on many records at once, from one file of evidence (contract REV-10). `Review` makes each ruling in its own commit. */
 export class RulingFiles extends Context.Service<
   RulingFiles,
   {
-    /** Reads only. Why the text is no file of evidence, in one line, where that is so. */
+    /** Reads only. Returns one line that says why the text is not a file of evidence, if so. */
     readonly judge: (text: string) => Effect.Effect<JudgedFile | string>
-    /** The rows as their records are now. A row whose record is at another revision than was seen is left. */
+    /** The rows with their present records. A row whose record is at another revision than was seen is left out. */
     readonly judgeRows: (
       rows: ReadonlyArray<FileRow & { readonly seen: bigint | null }>
     ) => Effect.Effect<Pick<JudgedFile, "ready" | "left">>
     /**
-     * Rules each row that is ready, with an audit row of its own that names the file and the line, and answers what was ruled and what was
-     * not. Called twice, or where it was interrupted, it rules nothing twice: a record that a person ruled on is in no review any more.
-     * `commit` makes each ruling, one after the other, as long as they are approved, and answers none from then on.
+     * Rules on each ready row, with an audit row that names the file and the line, and returns what was ruled and what was
+     * left. Repeating it, or continuing after an interruption, rules on nothing twice, because a record that was ruled on is no
+     * longer in review. `commit` makes each ruling, one after the other, and returns none once they are no longer approved.
      */
     readonly rule: (file: JudgedFile, evidence: string, by: AuditBy, commit?: Commit) => Effect.Effect<RuledFile>
   }
@@ -73,7 +73,7 @@ export class RulingFiles extends Context.Service<
       const found = yield* transactions.byReference(row.reference)
       if (Option.isNone(found)) return left(row, "there is no such transaction")
       const record = found.value.transaction
-      // A ruling on what succeeded books the difference to what is booked.
+      // A ruling on a successful record books only the difference to what is booked.
       const entries = record.status === "successful" ? yield* transactions.entries(record.reference) : []
       const drift = sumPosted(entries, "drift")
       if (isRuledSo(record, row)) {
@@ -134,7 +134,7 @@ export class RulingFiles extends Context.Service<
 
 export const digestOf = (text: string): string => createHash("sha256").update(text, "utf8").digest("hex")
 
-/** As it is shown to people. */
+/** The form that is shown to people. */
 export const shortOf = (digest: string): string => digest.slice(0, SHORT_DIGEST)
 const SHORT_DIGEST = 12
 
@@ -150,7 +150,7 @@ const resolutionOf = ({ amount, fee, outcome }: FileRow, evidence: string): Reso
 const isRuledSo = ({ needsReview, ruling }: Transaction, { outcome }: FileRow): boolean =>
   !needsReview && ruling?.outcome === outcome
 
-/** Why a row that a person has ruled with its outcome is not booked as it says; null where it is. */
+/** Why the booking of a row that was already ruled on differs from the row; null when it agrees. */
 const otherFigures = (record: Transaction, { amount, currency, fee }: FileRow, drift: bigint): string | null => {
   if (currency !== null && currency !== (amount === null ? record.currency : resolvedCurrency(record)))
     return "a person has ruled so already, in another currency"
@@ -167,14 +167,14 @@ const bookedAmount = (record: Transaction): bigint => {
   return record.kind === "exchange" ? record.destinationAmount : (record.observedAmount ?? record.amount)
 }
 
-/** With what was booked beyond the held fee; null where it is in several figures, because money came back. */
+/** Including what was booked beyond the reserved fee; null when it consists of several figures because money came back. */
 const bookedFee = (record: Transaction, drift: bigint): bigint | null => {
   if (record.kind === "exchange") return null
   const isBack = record.kind === "payout" ? record.returned !== null : record.reversed !== null
   return isBack ? null : (record.fees ?? 0n) + drift
 }
 
-/** Why a row cannot be ruled, before it is asked whether its figures can be; null where nothing stands against it. */
+/** Why no ruling can be made on a row, before its figures are checked; null when nothing prevents it. */
 const whyNot = (
   { revision, transaction: record }: StoredTransaction,
   row: FileRow & { readonly seen: bigint | null }

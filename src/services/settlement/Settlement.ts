@@ -26,62 +26,63 @@ import { WebhookDispatcher } from "../webhooks/WebhookDispatcher.ts"
 import { type FinalError, outcomeResponse, type UnknownOutcomeError } from "./OutcomeResponse.ts"
 import { withItsRefunds } from "./ShownRecords.ts"
 
-/** One fact about one transaction, who brings it, and what the request that made the provider's call adds to it. */
+/** One fact about one transaction, who reports it, and what the request that called the provider adds. */
 export interface News {
   readonly reference: Reference
   readonly fact: Fact
   readonly actor: Actor
-  /** The request's key: its response is stored in the same commit where the fact closes the outcome. */
+  /** The request's key: its response is stored in the same commit when the fact closes the outcome. */
   readonly claim?: Claim | null
-  /** The status of the stored response where the operation succeeded; 201 by default. */
+  /** The status of the stored response when the operation succeeded; 201 by default. */
   readonly successStatus?: number
-  /** The request and the response, where the fact is the answer to a money call. */
+  /** The request and response, when the fact is the answer to a money call. */
   readonly raw?: CapturedCall | null
-  /** The record as the caller has just committed or read it, which saves a read. Where it has moved on since, it is read again. */
+  /** The record as the caller has just committed or read it, to save a read. When it has changed since, it is read again. */
   readonly lastKnown?: StoredTransaction | null
-  /** More of the same answer is committed right after it: a process that dies in between leaves a poll that is due at once. */
+  /** More facts of the same answer follow in the next commit. If the process dies in between, a poll is due at once. */
   readonly moreFollows?: true
 }
 
-/** With the calls to providers that brought it. */
+/** Including the calls to providers that produced it. */
 interface WrittenNews extends News {
   readonly calls: ReadonlyArray<CallTime>
 }
 
-/** The source of the news, which decides whether it is still news when it is written. */
+/** Where a fact comes from, which decides whether it still applies when it is written. */
 interface NewsOrigin {
-  /** The provider that said it; null for what is true wherever the record is. */
+  /** The provider that reported it; null for a fact that is true whichever provider has the record. */
   readonly provider?: string
   /** The poll that it answers. */
   readonly poll?: StatusPoll
 }
 
-/** Another decision is needed each time that another process changed the same record between our read and our commit. */
+/** Each further decision means that another process changed the same record between our read and our commit. */
 const DECISIONS_AT_MOST = 16
 /** Every create answers 201. */
 const CREATED = 201
 
 /**
- * Writes what providers say. The request, the callback and the poller all bring their news here, in any order and as often as they like.
- * Only a person's resolution is written elsewhere: `Review` has rules of its own.
+ * Writes what providers report. The request, the callback and the poller all pass their facts to this service, in any order and
+ * any number of times. Only a person's resolution is written elsewhere, by `Review`, which has its own rules.
  *
- * Each call decides by the table of moves (`domain/Moves`) what the fact does to the record as it is stored, and commits the next record,
- * the ledger entry, the history line, the event and the stored response together. A commit that finds the record moved on writes nothing, and
- * the decision is made again. Nothing here fails: a transaction that does not exist, or that does not stop moving, is a defect.
+ * Each call uses the table of moves (`domain/Moves`) to decide what the fact does to the stored record, and commits the next
+ * record, the ledger entry, the history line, the event and the stored response together. When the record has changed before
+ * the commit, nothing is written and the decision is made again. Nothing here fails: a transaction that does not exist, or that
+ * never stops changing, is a defect.
  */
 export class Settlement extends Context.Service<
   Settlement,
   {
     /**
-     * Applies one fact in one commit and answers the transaction as it then is. A fact that changes nothing leaves a line in the history
-     * and nothing else, so that applying one twice is harmless.
+     * Applies one fact in one commit, and returns the transaction after it. A fact that changes nothing adds only a line to the
+     * history, so applying one twice is harmless.
      */
     readonly apply: (news: News) => Effect.Effect<Transaction>
-    /** As `apply`, for what is known of one provider: once the record is at another one this is no news, and leaves nothing. */
+    /** As `apply`, for a fact about one provider: once the record is at another provider, the fact is ignored. */
     readonly applyFromProvider: (provider: string, news: News) => Effect.Effect<Transaction>
     /**
-     * As `applyFromProvider`, for the answer to a poll. The record, as it is when the answer is written, decides what "not found" proves,
-     * and a poll counts once, however often its answer is applied.
+     * As `applyFromProvider`, for the answer to a poll. The record at the time of writing decides what "not found" proves, and
+     * a poll counts once, however often its answer is applied.
      */
     readonly applyAnswer: (poll: StatusPoll, answer: Pick<News, "reference" | "fact" | "lastKnown">) => Effect.Effect<Transaction>
   }
@@ -105,7 +106,7 @@ export class Settlement extends Context.Service<
       const at = momentAfter(transaction, now)
       const decision = isFull ? leftToAPerson(transaction, fact, at) : decide(transaction, fact, actor, at)
       const decided = countPoll(transaction, decision.next, fact, poll)
-      // In the same commit as the last poll, so that no open record is ever left without a poll or a person.
+      // In the same commit as the last poll, so that no open record is ever without a next poll or an operator.
       const overdue = isOverdue(decided, now)
       const next = overdue ? sentToReview(decided, at) : decided
       const type = tellingOf(transaction, next, decision.event)
@@ -122,7 +123,7 @@ export class Settlement extends Context.Service<
                 reference: next.reference,
                 at
               },
-              // Before its end no collection has a refund.
+              // A collection has no refunds before it has ended.
               recordView(isTerminal(transaction) ? yield* shown(next) : next)
             )
       return {
@@ -202,7 +203,7 @@ export class Settlement extends Context.Service<
   })
 }
 
-/** The provider's words, the figures that a person compares, and the callbacks that say something else. */
+/** The provider's words, the figures that an operator compares, and callbacks that contradict them. */
 const noteOf = (fact: Fact, overdue: boolean, isFull: boolean, contradicted: ReadonlyArray<Reported>): string => {
   const sums =
     fact._tag === "Succeeded"
@@ -216,7 +217,7 @@ const noteOf = (fact: Fact, overdue: boolean, isFull: boolean, contradicted: Rea
     .join("; ")
 }
 
-/** The bytes to keep for the claim with the commit; null while the outcome is open, because then nothing may be kept. */
+/** The response to store for the claim with the commit; null while the outcome is open, because nothing may be stored then. */
 const keptResponse = (
   encoder: ResponseEncoder["Service"],
   claim: Claim,

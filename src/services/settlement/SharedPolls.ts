@@ -4,24 +4,24 @@ import type { Reference } from "../../domain/Ids.ts"
 
 interface SharedPoll<A> {
   readonly ended: Deferred.Deferred<Option.Option<A>>
-  /** The answer that its callers share. */
+  /** The reports of the callers' callbacks. The callers share the poll. */
   readonly said: Set<Reported>
 }
 
 interface PollQueue<A> {
   readonly running: SharedPoll<A>
-  /** The poll that has not begun yet; later callers share it. */
+  /** The next poll, which has not begun; later callers share it. */
   next: SharedPoll<A> | null
 }
 
-/** Polls once; `waited`: another poll has ended since the record was read. */
+/** Polls once. `waited`: another poll has ended since the record was read. */
 type Poll<A> = (waited: boolean, said: ReadonlyArray<Reported>) => Effect.Effect<Option.Option<A>>
 
 /**
- * Polls about one transaction, one after another. A caller that comes during a poll waits for the next one and shares it with all other
- * such callers: the answer under way may be older than their news. Without this, a crowd of callbacks about one transaction would cause as
- * many polls, and each answer would find that another one has moved the record. A poll that could not begin within `waitMs` has no result:
- * the holder of a lease holds it for a poll and that time.
+ * Serializes the polls about one transaction. A caller that arrives during a poll waits for the next one, which it shares with
+ * all other such callers: the poll that is running may be older than their news. Otherwise a crowd of callbacks about one
+ * transaction would cause as many polls, and each would find that another has changed the record. A poll that could not begin
+ * within `waitMs` has no result, so that a lease has to cover one poll and that time.
  */
 export const makeSharedPolls = <A>(waitMs: number) => {
   const queues = new Map<Reference, PollQueue<A>>()
@@ -32,14 +32,14 @@ export const makeSharedPolls = <A>(waitMs: number) => {
       return poll(waited, [...own.said])
     })
 
-  /** Ends it for all who share it, also where it was interrupted before it began. */
+  /** Ends the poll for all who share it, even if it was interrupted before it began. */
   const ended = (reference: Reference, own: SharedPoll<A>) => {
     const queue = queues.get(reference)
     if (queue?.next === own) queue.next = null
     if (queue?.running === own && queue.next === null) queues.delete(reference)
   }
 
-  /** `says`: what the provider answered, for the history; null where it answered nothing, or its account is not known. */
+  /** `says`: what the callback reported, for the history; null when it reported nothing or is not authenticated. */
   return (reference: Reference, says: Reported | null, poll: Poll<A>): Effect.Effect<Option.Option<A>> =>
     Effect.suspend(() => {
       const queue = queues.get(reference)

@@ -3,10 +3,13 @@ import type { Transaction } from "../../domain/Transaction.ts"
 import type { Shown } from "../../domain/View.ts"
 import type { Transactions } from "../ports/Transactions.ts"
 
-/** Only what was successful is refunded, and it stays successful. */
+/** Only a successful collection can be refunded, and it stays successful. */
 const mayHaveRefunds = ({ kind, status }: Transaction): boolean => kind === "collection" && status === "successful"
 
-/** The records in their order, each collection with the sum of its refunds: one read for each tenant and mode, none where nothing can be refunded. */
+/**
+ * The records in their order, each collection with the sum of its refunds. Reads once per tenant and mode, and not at all when
+ * nothing can have refunds.
+ */
 export const withRefunds =
   ({ refunded }: Pick<Transactions["Service"], "refunded">) =>
   <R extends Transaction>(records: ReadonlyArray<R>): Effect.Effect<ReadonlyArray<Shown<R>>> =>
@@ -31,7 +34,7 @@ export const withRefunds =
       })
     })
 
-/** One record as it is shown. */
+/** One record with the sum of its refunds. */
 export const withItsRefunds = (transactions: Pick<Transactions["Service"], "refunded">) => {
   const refunded = withRefunds(transactions)
   return <R extends Transaction>(record: R): Effect.Effect<Shown<R>> =>

@@ -9,31 +9,31 @@ import { Transactions } from "../ports/Transactions.ts"
 import { type UnsettledFilter, UnsettledWork } from "../ports/UnsettledWork.ts"
 import { OutcomePoller } from "./OutcomePoller.ts"
 
-/** The end of one transaction of many, and why where nothing was done. */
+/** The result for one of many transactions, and the reason when nothing was done. */
 export interface Handled {
   readonly reference: Reference
   readonly what: "settled" | "asked" | "acknowledged" | "left"
   readonly why: string
 }
 
-/** So many are handled by one press of a button. */
+/** How many transactions one operation handles. */
 export const HANDLED_AT_MOST = 1_000
 const ASKED_AT_ONCE = 8
-/** After so long nobody else is asked: a provider that is still silent takes its whole time limit for each. */
+/** After this long no further provider is polled: one that does not answer takes its whole time limit for each transaction. */
 const ASK_FOR_MS = 60_000
 
-/** Many transactions of unknown or overdue outcome at once: each in a step of its own, with an audit row of its own. */
+/** Handles many transactions of unknown or overdue outcome at once, each in its own step with its own audit row. */
 export class UnsettledQueue extends Context.Service<
   UnsettledQueue,
   {
-    /** Those that fit a filter, the oldest first, at most `HANDLED_AT_MOST`. */
+    /** The transactions that match a filter, oldest first, at most `HANDLED_AT_MOST`. */
     readonly matching: (filter: UnsettledFilter) => Effect.Effect<ReadonlyArray<Reference>>
-    /** Asks each provider now, as `transaction ask` does: what it says is booked as a poll's word. */
+    /** Polls each provider now, as `transaction ask` does. The answers are booked like those of any poll. */
     readonly ask: (
       references: ReadonlyArray<Reference>,
       audit: (reference: Reference) => AuditEntry
     ) => Effect.Effect<ReadonlyArray<Handled>>
-    /** Rests the alerts of each until then. */
+    /** Silences the alerts of each until that time. */
     readonly acknowledge: (
       references: ReadonlyArray<Reference>,
       until: Instant,

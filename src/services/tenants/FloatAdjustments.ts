@@ -7,19 +7,20 @@ import type { AuditBy } from "../ports/AuditLog.ts"
 import { type Adjustment, FloatLedger } from "../ports/FloatLedger.ts"
 import { NoSuchTenant } from "./TenantKeys.ts"
 
-/** The amount to add to a float, or to take from it. */
+/** The amount to credit to a float or debit from it. */
 export type AdjustmentWish = Pick<Adjustment, "appId" | "mode" | "currency" | "amount" | "externalId" | "note" | "direction">
 
-/** Why nothing was posted: one line for the person. */
+/** Why nothing was posted: one line for the operator. */
 class NotAdjusted extends MessageError("NotAdjusted") {}
 
-/** Credits and debits of a float by hand, for the command line and the console alike. */
+/** Manual credits and debits of a float, for the command line and the console. */
 export class FloatAdjustments extends Context.Service<
   FloatAdjustments,
   {
     /**
-     * Posts once per external id, with its audit row. The same wish again posts nothing: `isNew` is false, and the position is as it was
-     * right after the posting. Refused where the external id was used for something else or is the tenant's transaction, or where the float cannot cover a debit or hold a credit.
+     * Posts once per external id, with its audit row. Repeating the same call posts nothing: `isNew` is false, and the position
+     * is the one right after the posting. Refused when the external id was used for something else or belongs to one of the
+     * tenant's transactions, and when the float cannot cover a debit or hold a credit.
      */
     readonly adjust: (
       wish: AdjustmentWish,

@@ -9,33 +9,36 @@ import { RandomSource } from "../ports/RandomSource.ts"
 import { Tenants } from "../ports/Tenants.ts"
 import { Vault } from "../ports/Vault.ts"
 
-/** A change of a tenant that is not there. Nothing was written. */
+/** There is no such tenant. Nothing was written. */
 export class NoSuchTenant extends Data.TaggedError("NoSuchTenant")<{ readonly appId: AppId }> {}
 
 const API_KEY_BYTES = 16
 const SIGNING_SECRET_BYTES = 32
-/** Of a reference's 26 characters, five random bits each: 60 bits, which only have to differ. */
+/** Of a reference's 26 characters with five random bits each: 60 bits, which only need to be unique. */
 const KEY_ID_LENGTH = 12
 
-/** A new key and its two secrets, which are kept nowhere in the clear: this is the only time. */
+/** A new key and its two secrets, which are stored nowhere in plain text and shown only now. */
 export interface IssuedKey extends KeyTerms {
   readonly caller: Caller
   readonly apiKey: Redacted.Redacted
   readonly signingSecret: Redacted.Redacted
 }
 
-/** Why no key was revoked: one line for the person. */
+/** Why no key was revoked: one line for the operator. */
 class NotRevoked extends MessageError("NotRevoked") {}
 
-/** The keys with which tenants sign, made and revoked from the command line and the console alike. */
+/** The tenants' API keys, issued and revoked from the command line and the console. */
 export class TenantKeys extends Context.Service<
   TenantKeys,
   {
-    /** The id of a key that is still to be made. */
+    /** An id for a key that will be issued. */
     readonly newKeyId: Effect.Effect<string>
-    /** Makes the key, with its audit row. The id is new: a second key under one id is a defect. A number in the label is masked. */
+    /**
+     * Issues the key, with its audit row. The id must be new: a second key with the same id is a defect. A number in the label
+     * is masked.
+     */
     readonly issue: (wish: KeyTerms & { readonly caller: Caller }, by: AuditBy) => Effect.Effect<IssuedKey, NoSuchTenant>
-    /** With its audit row. Refused where there is no such key, or where it was revoked before. */
+    /** Revokes a key, with its audit row. Refused when there is no such key or it is already revoked. */
     readonly revoke: (appId: AppId, keyId: string, by: AuditBy) => Effect.Effect<void, NotRevoked>
   }
 >()("gateway/services/tenants/TenantKeys") {

@@ -1,10 +1,13 @@
 import { BlockList, isIP } from "node:net"
 
-/** Longest URL that a tenant may set. */
+/** The longest URL that a tenant may set. */
 const MAXIMUM_URL_LENGTH = 2048
 const LOOPBACK_ONLY = "http is for loopback addresses only"
 
-/** Why events may not be sent to this URL; undefined when they may. Names are looked up, and checked again, when they are dialled. */
+/**
+ * Why events may not be sent to this URL; undefined when they may. Host names are resolved, and checked again, when they are
+ * connected to.
+ */
 export const endpointUrlProblem = (url: string, allowLoopback: boolean): string | undefined => {
   if (url.length > MAXIMUM_URL_LENGTH) return `the URL is longer than ${MAXIMUM_URL_LENGTH} characters`
   if (!URL.canParse(url)) return "this is not a URL"
@@ -13,7 +16,7 @@ export const endpointUrlProblem = (url: string, allowLoopback: boolean): string 
   if (username !== "" || password !== "") return "the URL must not carry credentials"
   const host = unbracketed(hostname)
   if (isIP(host) !== 0) {
-    // Without the address itself: a refusal never repeats what it refuses.
+    // Without the address itself: a refusal never repeats the refused value.
     if (addressProblem(host, protocol, allowLoopback) === undefined) return undefined
     return protocol === "http:" ? LOOPBACK_ONLY : "the URL must name a public address"
   }
@@ -21,14 +24,14 @@ export const endpointUrlProblem = (url: string, allowLoopback: boolean): string 
   return protocol === "http:" ? LOOPBACK_ONLY : undefined
 }
 
-/** Why this numeric address may not be dialled; undefined when it may. */
+/** Why connecting to this numeric address is forbidden; undefined when it is allowed. */
 export const addressProblem = (address: string, protocol: string, allowLoopback: boolean): string | undefined => {
   if (allowLoopback && isLoopback(address)) return undefined
   if (protocol !== "https:") return LOOPBACK_ONLY
   return isPublic(address) ? undefined : `${address} is not a public address`
 }
 
-/** As `net` wants it: IPv6 without its brackets. */
+/** As `net` expects it: IPv6 without brackets. */
 export const unbracketed = (hostname: string): string =>
   hostname.startsWith("[") && hostname.endsWith("]") ? hostname.slice(1, -1) : hostname
 
@@ -72,8 +75,8 @@ const reserved4 = subnets("ipv4", [
   ["240.0.0.0", 4] // reserved and broadcast
 ])
 
-// For IPv6 the other way round: only global unicast can be public, so that mapped, translated, unique-local, link-local and
-// multicast addresses are refused without being listed.
+// For IPv6 the reverse: only global unicast can be public, so that mapped, translated, unique-local, link-local and multicast
+// addresses are refused without being listed.
 const global6 = subnets("ipv6", [["2000::", 3]])
 const reserved6 = subnets("ipv6", [
   ["2001::", 23], // protocol assignments, Teredo among them

@@ -13,29 +13,33 @@ import { type EndpointResponse, type SignedDelivery, WebhookSender } from "../po
 import { addressProblem, endpointUrlProblem, isLoopback, unbracketed } from "./EndpointAddress.ts"
 import { type EndpointNames, endpointNames } from "./EndpointNames.ts"
 
-/** How long one attempt may take, in milliseconds. */
+/** The time limits of one attempt, in milliseconds. */
 export interface AttemptTimeouts {
-  /** The name alone. */
+  /** For resolving the name. */
   readonly nameMs: number
-  /** Name lookup, TCP and TLS together. */
+  /** For DNS, TCP and TLS together. */
   readonly connectMs: number
-  /** From the attempt's start to the end of the answer. */
+  /** From the attempt's start to the end of the response. */
   readonly wholeMs: number
 }
 const usualBounds: AttemptTimeouts = { nameMs: 3_000, connectMs: 5_000, wholeMs: ATTEMPT_AT_MOST_MS }
-/** As much of an answer as is read and kept. */
+/** How much of a response is read and stored. */
 const EXCERPT_BYTES = 4096
-/** One endpoint is never sent more than this at once, by all nodes together: more of its deliveries are not leased. */
+/** How many deliveries all nodes together lease for one endpoint, and so send to it at once. */
 export const CONNECTIONS_PER_ENDPOINT = 8
 
-/** So many connections lead to one origin at most, where many endpoints may live: as many as deliveries are under way, so that none waits for another's. */
+/**
+ * The most connections to one origin, which may host many endpoints: as many as there are concurrent deliveries, so that none
+ * waits for another.
+ */
 const CONNECTIONS_PER_ORIGIN = 256
 /** How many parsed URLs are cached. */
 const URLS_CACHED = 1_000
 
 /**
- * Dials tenants. The address is checked in the connector, because an IP literal never reaches the lookup, and in the lookup,
- * because a name can resolve to anything. `servers` are asked for names, or else those of the machine. Undici is used bare, so that none of our trace headers leaves.
+ * Connects to tenants' endpoints. The address is checked in the connector, because an IP literal never reaches the lookup, and
+ * in the lookup, because a name can resolve to anything. `servers`: the DNS servers; by default the machine's. Undici is used
+ * directly, so that no trace headers of ours are sent.
  */
 export const endpointConnection = (
   { connectMs, nameMs, wholeMs }: AttemptTimeouts = usualBounds,
@@ -77,7 +81,7 @@ interface Target {
   readonly path: string
 }
 
-/** Where a URL leads, or why nothing may be sent there. */
+/** The target of a URL, or why nothing may be sent there. */
 const targets = (allowLoopback: boolean) => {
   const known = new Map<string, Target | string>()
   return (url: string): Target | string => {
@@ -105,8 +109,8 @@ interface Sending {
 }
 
 /**
- * Sends the request and listens to the first bytes of its answer, and to nothing beyond them. Once the status has been said, how the rest
- * goes changes nothing about whether the event was taken.
+ * Sends the request and reads the first bytes of its response, nothing beyond them. Once the status has arrived, a later
+ * failure does not change whether the event was accepted.
  */
 const ask = ({ agent, timer, wholeMs }: Sending, request: Dispatcher.DispatchOptions): Effect.Effect<EndpointResponse> =>
   Effect.callback((resume) => {
@@ -119,10 +123,11 @@ const ask = ({ agent, timer, wholeMs }: Sending, request: Dispatcher.DispatchOpt
       isOver = true
       cancelTimeout()
       const { retryAfter, status } = received
-      // A failure before the endpoint had the request reveals its name, address and certificate: the tenant gets a sentence of ours instead.
+      // A failure before the endpoint had the request reveals its name, address and certificate, so the tenant gets our own
+      // sentence instead.
       const without = { status, excerpt: sent === undefined ? unsent : excerpt, retryAfter, problem }
       const response = status === null ? without : { status, excerpt: textOf(chunks), retryAfter, problem: null }
-      // Not on the stack of the parser, which is not done with these bytes.
+      // Not on the stack of the parser, which is still processing these bytes.
       queueMicrotask(() => resume(Effect.succeed(response)))
     }
     const giveUp = (problem: string) => {
@@ -153,7 +158,7 @@ const ask = ({ agent, timer, wholeMs }: Sending, request: Dispatcher.DispatchOpt
     return Effect.sync(() => giveUp(""))
   })
 
-/** Text that PostgreSQL can keep. */
+/** Text that PostgreSQL can store. */
 const textOf = (chunks: ReadonlyArray<Buffer>): string =>
   Buffer.concat(chunks).subarray(0, EXCERPT_BYTES).toString("utf8").replaceAll("\u0000", "\uFFFD")
 
@@ -171,7 +176,7 @@ const guardedConnector = (allowLoopback: boolean, connectMs: number, names: Endp
   }
 }
 
-/** One address that may not be dialled refuses the whole name: a name that points both ways is an attack, not a mistake. */
+/** One forbidden address refuses the whole name: a name with both kinds of addresses is an attack, not a mistake. */
 const guardedLookup =
   (check: (address: string) => string | undefined, names: EndpointNames): LookupFunction =>
   (hostname, options, callback) => {
@@ -185,7 +190,7 @@ const guardedLookup =
     })
   }
 
-/** Of a name with several addresses, what became of the first. */
+/** For a name with several addresses: the error of the first. */
 const firstOf = (cause: unknown): unknown => (cause instanceof AggregateError ? (cause.errors[0] ?? cause) : cause)
 
 const reasonOf = (cause: unknown): string => {
@@ -193,7 +198,7 @@ const reasonOf = (cause: unknown): string => {
   return first instanceof Error ? first.message : "the connection failed"
 }
 
-/** Loopback is dialled in development alone. */
+/** Loopback is connected to only in development. */
 const isRefusedHere = (cause: unknown): boolean => {
   const first = firstOf(cause)
   if (!(first instanceof Error && "code" in first && "address" in first)) return false

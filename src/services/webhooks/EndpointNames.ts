@@ -6,31 +6,31 @@ export interface NameOptions {
   readonly timer: Timer
   /** For one name, whatever its servers do. */
   readonly withinMs: number
-  /** `address` or `address:port`; none: those of the machine. */
+  /** `address` or `address:port`; empty: the machine's own. */
   readonly servers: ReadonlyArray<string>
-  /** In development a name can be this machine's own: `localhost`, or a line of its hosts file. */
+  /** In development a name may be this machine's own: `localhost`, or an entry in its hosts file. */
   readonly allowLoopback: boolean
 }
 
-/** The addresses that a name has, or why there are none. */
+/** The addresses of a name, or why there are none. */
 export type DnsLookup = ReadonlyArray<LookupAddress> | Error
 
-/** Answers each question once; many for one name share one answer while it is under way. */
+/** Resolves names. Concurrent lookups of one name share one answer. */
 export interface EndpointNames {
   readonly resolve: (name: string, answer: (resolved: DnsLookup) => void) => void
-  /** Every question under way is answered at once, and its sockets are closed. */
+  /** Answers every pending lookup at once, and closes its sockets. */
   readonly close: () => void
 }
 
-/** A question that got lost is sent once more after this. */
+/** A query without a response is repeated after this time. */
 const RESEND_MS = 1_000
 const TRIES = 3
 const HOSTS_FILE = process.platform === "win32" ? "C:/Windows/System32/drivers/etc/hosts" : "/etc/hosts"
 
 /**
- * Names that tenants chose, resolved over sockets of their own. `dns.lookup` would take one of the few threads of the process for as long
- * as a name's server says nothing, and the names of providers are resolved on the same ones. Every name has a resolver to itself, so
- * that none waits for another. A tenant has no more names under way than it has deliveries.
+ * Resolves names that tenants chose, over its own sockets. `dns.lookup` would block one of the process's few threads for as
+ * long as a name's server does not respond, and the names of providers are resolved on the same threads. Every name has its own
+ * resolver, so that none waits for another. A tenant has no more lookups in progress than deliveries.
  */
 export const endpointNames = (options: NameOptions): EndpointNames => {
   const underWay = new Map<string, { readonly answers: Array<(resolved: DnsLookup) => void>; readonly stop: () => void }>()
@@ -68,7 +68,7 @@ const addressesOf = async (resolver: Resolver, name: string, { allowLoopback, wi
   const found = answers.flatMap((one) => (one instanceof Error ? [] : one))
   if (found.length > 0) return found
   const codes = answers.map((one) => (one instanceof Error && "code" in one ? String(one.code) : ""))
-  // These codes, too, mean that the time was over.
+  // These codes also mean a timeout.
   if (codes.some((code) => code === "ECANCELLED" || code === "ETIMEOUT"))
     return new Error(`${name} was not resolved within ${withinMs} ms`)
   const [other] = codes.filter((code) => code !== "ENODATA" && code !== "ENOTFOUND" && code !== "")

@@ -11,26 +11,26 @@ import { type AttemptOutcome, type DueDelivery, type SigningEndpoint, WebhookOut
 import { type EndpointResponse, WebhookSender } from "../ports/WebhookSender.ts"
 import { CONNECTIONS_PER_ENDPOINT } from "./EndpointConnection.ts"
 
-/** Deliveries under way at once, over all endpoints. */
+/** Concurrent deliveries over all endpoints. */
 const SLOTS = 256
 /** Longer than an attempt can take, so that no other node makes the same one meanwhile. */
 const LEASE_MS = 60_000
-/** The interval between looks for due deliveries without a nudge. */
+/** How often due deliveries are claimed without a nudge. */
 const IDLE_MS = 250
-/** As its span is named. */
+/** The name of its span. */
 const ATTEMPT = "WebhookDispatcher.attempt"
-/** The status by which an endpoint says that it wants nothing any more. */
+/** The status with which an endpoint says that it is gone for good. */
 const GONE = 410
 const USER_AGENT = "payment-gateway-webhooks/1"
 
-/** Sends events to tenants, at least once each, until one is taken or the schedule is over. */
+/** Delivers events to tenants at least once, retrying until one is accepted or the retry schedule is exhausted. */
 export class WebhookDispatcher extends Context.Service<
   WebhookDispatcher,
   {
-    /** Makes every attempt that is due now, waits for their ends, and answers how many. */
+    /** Makes every attempt that is due now, waits for all of them, and returns how many. */
     readonly round: Effect.Effect<number>
     readonly run: Effect.Effect<never>
-    /** Says that something may be due. */
+    /** Signals that a delivery may be due. */
     readonly nudge: Effect.Effect<void>
   }
 >()("gateway/services/WebhookDispatcher") {
@@ -58,7 +58,7 @@ export class WebhookDispatcher extends Context.Service<
 
     const sent = (delivery: DueDelivery) =>
       Effect.flatMap(Clock.currentTimeMillis, (at) =>
-        // The endpoint's answer is recorded, also when the process stops at that moment.
+        // Uninterruptible, so that the endpoint's response is recorded even when the process is stopping.
         Effect.uninterruptibleMask((restore) =>
           Effect.flatMap(restore(sender.post(signed(delivery, at))), (answer) => record(delivery, at, answer))
         )
@@ -82,7 +82,7 @@ const followUp = (at: Instant | null): AttemptOutcome => (at === null ? { _tag: 
 
 const isSuccess = ({ status }: EndpointResponse): boolean => status !== null && status >= 200 && status < 300
 
-/** As spans and log lines say which delivery they are about. */
+/** The attributes that identify a delivery in spans and log lines. */
 const namesOf = ({ endpoint, eventId, eventType, id, reference }: DueDelivery) => ({
   app_id: endpoint.appId,
   mode: endpoint.mode,
@@ -98,7 +98,7 @@ const inItsSpan = (delivery: DueDelivery) =>
     Effect.annotateSpans(inTraceOf(ATTEMPT, delivery.traceparent)(effect), namesOf(delivery))
   )
 
-/** Of an event that was taken only the span tells. */
+/** An accepted event appears only in the span. */
 const report = (delivery: DueDelivery, { answer, verdict }: Ended): Effect.Effect<void> =>
   Effect.andThen(
     annotateTraced(() => ({ verdict: verdict._tag })),
@@ -106,7 +106,7 @@ const report = (delivery: DueDelivery, { answer, verdict }: Ended): Effect.Effec
   )
 
 const warn = (delivery: DueDelivery, { problem, status }: EndpointResponse): Effect.Effect<void> => {
-  // Not the endpoint's own words: they are kept with the attempt, and do not belong into a log.
+  // Without the endpoint's own words: they are stored with the attempt and do not belong in a log.
   const why = status === null ? { note: problem } : { status }
   const warning = Effect.annotateLogs(Effect.logWarning("a webhook delivery attempt failed"), why)
   return inSomeSpan(ATTEMPT, delivery.traceparent)(Effect.annotateLogs(warning, namesOf(delivery)))
@@ -126,7 +126,7 @@ const secretsOf = ({ previousSecret, secret }: SigningEndpoint): ReadonlyArray<R
 const signature = (message: WebhookMessage, secret: Redacted.Redacted): string =>
   createHmac("sha256", keyOf(secret)).update(webhookSigningText(message)).digest("base64")
 
-/** The outbox gives one endpoint's deliveries the same secret, as long as it is the same. */
+/** The outbox passes the same secret object for one endpoint's deliveries as long as the secret does not change. */
 const keys = new WeakMap<Redacted.Redacted, KeyObject>()
 const keyOf = (secret: Redacted.Redacted): KeyObject => {
   const key = keys.get(secret) ?? createSecretKey(webhookHmacKey(Redacted.value(secret)), "base64")

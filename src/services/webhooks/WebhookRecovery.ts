@@ -7,19 +7,20 @@ import type { AuditedChange } from "../ports/AuditLog.ts"
 import { RandomSource } from "../ports/RandomSource.ts"
 import { type DeliveryCursor, WebhookDeliveries } from "../ports/WebhookDeliveries.ts"
 
-/** Events are kept for so long, and can be recovered. */
+/** How long events are stored and can be recovered. */
 export const EVENTS_KEPT_MS = 30 * 24 * 3_600_000
 const STEP = 1_000
-/** One recovery looks at no more than so many steps; what is left is asked for again. */
+/** The maximum number of steps of one recovery. The rest needs another request. */
 const STEPS = 100
 /**
- * The most deliveries that are due to one endpoint when a recovery ends. An endpoint that cannot take them in time needs another recovery.
+ * The most deliveries that may be due to one endpoint when a recovery ends. An endpoint that cannot accept them in time needs
+ * another recovery.
  */
 const DUE_AT_MOST = 10_000
 
 export interface Recovered {
   readonly deliveries: number
-  /** Where the next recovery has to begin when this one reached its bound; null when everything is on its way. */
+  /** Where the next recovery must begin when this one reached its limit; null when everything is due. */
   readonly resumeAt: Instant | null
 }
 
@@ -34,7 +35,7 @@ interface Wish {
   readonly change: AuditedChange
 }
 
-/** Sends a tenant's events again to one endpoint, oldest first. `stepped` runs after each step. */
+/** Sends a tenant's events to one endpoint again, oldest first. `stepped` runs after each step. */
 export const makeRecovery = Effect.fnUntraced(function* (stepped: Effect.Effect<void>) {
   const outgoing = yield* WebhookDeliveries
   const randomSource = yield* RandomSource

@@ -32,7 +32,7 @@ export interface EndpointCommand {
 }
 
 export interface DeliveriesQuery {
-  /** Null for those to all endpoints. */
+  /** Null for all endpoints. */
   readonly endpoint: EndpointName | null
   readonly status: DeliveryStatus | null
   readonly limit: number
@@ -42,27 +42,27 @@ export interface DeliveriesQuery {
 export interface RecoverCommand {
   readonly endpoint: EndpointName
   readonly since: Instant
-  /** Only events made before; null for all up to now. */
+  /** Only events created before this time; null: all until now. */
   readonly until: Instant | null
-  /** Only events of these types; null for all that the endpoint wants. */
+  /** Only events of these types; null: all that the endpoint is subscribed to. */
   readonly types: ReadonlyArray<EventType> | null
 }
 
-/** A tenant's own endpoints, what was delivered there, and asking for it again (contract HOOK-19 to HOOK-30). Needs no grant. */
+/** A tenant's webhook endpoints, their deliveries, redelivery and recovery (contract HOOK-19 to HOOK-30). Needs no grant. */
 export class Webhooks extends Context.Service<
   Webhooks,
   {
     readonly endpoint: (caller: Caller, name: EndpointName) => Effect.Effect<WebhookEndpoint, NotFound>
-    /** All of them, `default` first. */
+    /** All endpoints, `default` first. */
     readonly endpoints: (caller: Caller) => Effect.Effect<ReadonlyArray<WebhookEndpoint>>
-    /** The secret is there when the endpoint was created by this, and never again. */
+    /** The secret is returned only when this call created the endpoint. */
     readonly setEndpoint: (
       caller: Caller,
       name: EndpointName,
       command: EndpointCommand
     ) => Effect.Effect<{ readonly endpoint: WebhookEndpoint; readonly secret: Redacted.Redacted | null }, ValidationFailed>
     readonly removeEndpoint: (caller: Caller, name: EndpointName) => Effect.Effect<WebhookEndpoint, NotFound>
-    /** The new secret, shown this once, and until when the old one signs as well. */
+    /** The new secret, which is shown only now, and until when the old one also signs. */
     readonly rotateSecret: (
       caller: Caller,
       name: EndpointName
@@ -73,9 +73,9 @@ export class Webhooks extends Context.Service<
       caller: Caller,
       query: DeliveriesQuery
     ) => Effect.Effect<{ readonly items: ReadonlyArray<Delivery>; readonly next: DeliveryCursor | null }>
-    /** Any text is a valid question. The same bytes go out under the same id. */
+    /** Any text is a valid id. The same bytes are sent with the same id. */
     readonly redeliver: (caller: Caller, id: string) => Effect.Effect<Delivery, NotFound | ValidationFailed>
-    /** Its events, the oldest first, whether or not an endpoint wanted them. */
+    /** The tenant's events, oldest first, whether or not an endpoint was subscribed to them. */
     readonly events: (
       caller: Caller,
       filter: EventFilter,
@@ -98,7 +98,7 @@ export class Webhooks extends Context.Service<
       return yield* present(yield* endpoints.find({ appId, mode, name }))
     })
 
-    /** Nothing can be sent to an endpoint that is absent or disabled. */
+    /** Fails when the endpoint is absent or disabled, because nothing can be sent to it. */
     const reachable = Effect.fnUntraced(function* ({ appId, mode }: Caller, name: EndpointName) {
       const standing = yield* present(yield* endpoints.find({ appId, mode, name }))
       if (!standing.enabled) return yield* invalid("", DISABLED)
@@ -191,7 +191,7 @@ export class Webhooks extends Context.Service<
   })
 }
 
-/** As the stream of changes names an endpoint: the one that every release knows needs no name. */
+/** As the stream of changes names an endpoint. `default`, which every release knows, is not named. */
 const named = (name: EndpointName): TenantChange["details"] => (name === DEFAULT_ENDPOINT ? {} : { endpoint: name })
 
 const TOO_MANY = `there are at most ${ENDPOINTS_AT_MOST} endpoints of a mode, of which ${DEFAULT_ENDPOINT} is one: remove another first`
