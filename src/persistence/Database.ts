@@ -19,7 +19,7 @@ import { functionFiles } from "./schema/FunctionFiles.ts"
 import { Migrations } from "./schema/Migrations.ts"
 import { RuntimeRole } from "./schema/RuntimeRole.ts"
 
-/** Where the database is. The parts are those of an `EmbeddedDatabase`. */
+/** The database's address, as a URL or in the parts of an `EmbeddedDatabase`. */
 export type DatabaseLogin =
   | { readonly url: Redacted.Redacted }
   | {
@@ -30,26 +30,29 @@ export type DatabaseLogin =
       readonly database: string
     }
 
-/** As the server knows our connections. */
+/** The application name of our connections at the server. */
 export const APPLICATION_NAME = "payment-gateway"
 const POOL_CONNECTIONS = 10
 export interface Sessions {
-  /** As the server knows them. */
+  /** The application name of its connections. */
   readonly applicationName: string
-  /** At most so many. */
+  /** The most connections. */
   readonly connections: number
 }
 const defaultSessions: Sessions = { applicationName: APPLICATION_NAME, connections: POOL_CONNECTIONS }
 const CONNECT_TIMEOUT = "5 seconds"
-/** A statement that PostgreSQL has not ended by itself by then has hung. */
+/** A statement that PostgreSQL has not ended by then has hung. */
 const ANSWER_MS = STATEMENT_TIMEOUT_MS + 3_000
 const FREE_CONNECTION_MS = 10_000
-/** The statements need features of 14, such as an exact `extract`; 14 itself is at the end of its support. */
+/** The statements need features of version 14, such as an exact `extract`; 14 itself is no longer supported. */
 const OLDEST_VERSION = 15
 
-/** PostgreSQL as every part of the gateway uses it: one pool, whose connections carry statements of many fibers at once. */
+/** PostgreSQL as every part of the gateway uses it: one pool, whose connections pipeline the statements of many fibers. */
 export const Database = {
-  /** The pool, and whether the database behind it is a distributed one. Building it fails with one clear line when the server cannot be reached, or is too old. */
+  /**
+   * The connection pool, and whether the database is distributed. Building it fails with one clear line when the server cannot
+   * be reached or is too old.
+   */
   layer: (
     address: DatabaseLogin,
     { applicationName, connections }: Sessions = defaultSessions
@@ -91,13 +94,16 @@ export const Database = {
     )
   },
 
-  /** Brings the schema up to this program's and answers the names that it applied; none when it was. Nodes that start together wait for each other. */
+  /**
+   * Migrates the schema to this program's version, and returns the names of the applied migrations; empty when there was
+   * nothing to do. Nodes that start together wait for each other.
+   */
   migrate: Migrations.apply(Migrations.all, functionFiles),
 
-  /** As `migrate`, by the owner where there is one, who then grants the gateways' role what a gateway needs and nothing else. */
+  /** As `migrate`, but as the database's owner if there is one, who then grants the gateway's role exactly what a gateway needs. */
   migrateAsOwner: (credentials: Credentials): Effect.Effect<ReadonlyArray<string>, DatabaseError> => migrateAsOwner(credentials),
 
-  /** The pool that gateways work with, on a schema that is up to date. */
+  /** The gateway's connection pool, on a migrated schema. */
   migratedLayer: (credentials: Credentials): Layer.Layer<SqlClient.SqlClient | Distribution | EveryTenant, DatabaseError> => {
     const pool = Database.layer({ url: credentials.databaseUrl })
     const migrated =
@@ -107,17 +113,23 @@ export const Database = {
     return Layer.provideMerge(Layer.effectDiscard(fitToServe), migrated)
   },
 
-  /** Answers why this program does not fit the schema as it is by then, in one line; null where it does. */
+  /** Why this program does not fit the present schema, in one line; null when it does. */
   schemaObstacle: Effect.flatMap(SqlClient.SqlClient, Migrations.obstacle),
 
-  /** Why the database does not take writes, in one line; null where it does. Tried every few seconds for as long as the scope lives. */
+  /**
+   * Why the database accepts no writes, in one line; null when it does. Probed every few seconds for as long as the scope
+   * lives.
+   */
   writeRefusal: Effect.flatMap(SqlClient.SqlClient, makeWriteProbe),
 
-  /** Any answer will do: it says that the database answers, and fails as the database does. */
+  /** Succeeds when the database answers, and fails as the database does. */
   ping: Effect.map(SqlClient.SqlClient, (sql) => sql`SELECT 1`)
 }
 
-/** One database: as gateways log in, and as its owner does; null where the two are one, or the owner has been here before. */
+/**
+ * One database with the log-ins of the gateway and of its owner. `ownerUrl` is null when the two are one, or when the owner has
+ * already migrated.
+ */
 export interface Credentials {
   readonly databaseUrl: Redacted.Redacted
   readonly ownerUrl: Redacted.Redacted | null
@@ -127,12 +139,12 @@ const migrateAsOwner = ({ databaseUrl, ownerUrl }: Credentials): Effect.Effect<R
   ownerUrl === null
     ? Effect.provide(Database.migrate, Database.layer({ url: databaseUrl }))
     : Effect.gen(function* () {
-        // Fails at once where gateways could not log in.
+        // Fails at once when gateways could not log in.
         const role = yield* Effect.provide(roleOf, Database.layer({ url: databaseUrl }))
         return yield* Effect.provide(Effect.tap(Database.migrate, grantUnlessNewer(role)), Database.layer({ url: ownerUrl }))
       })
 
-/** A newer release has granted what its nodes need of its tables. This program does not know those, and leaves the rights as they are. */
+/** A newer release has already granted what its nodes need. This program does not know its tables, and leaves the rights alone. */
 const grantUnlessNewer = Effect.fnUntraced(function* (role: string) {
   const { newer } = yield* Migrations.standing(yield* SqlClient.SqlClient).pipe(DatabaseError.explain("read the schema"))
   if (newer.length === 0) yield* RuntimeRole.grant(role)

@@ -13,8 +13,8 @@ const IN_FORCE = `host(inet_server_addr()) || ':' || inet_server_port() AS serve
   ${IS_THROWN_AWAY} AS "isThrownAway"`
 
 /**
- * The settings in force where tenants' rows are committed: in a session of ours, and on Citus in one of each server that has tenants, as
- * the coordinator opens them there. A server that does not answer is not among them.
+ * The settings in force where tenants' rows are committed: in a session of ours, and on Citus also in one on each server with
+ * tenants, as the coordinator opens it there. A server that does not answer is left out.
  */
 export const readCommitSettings = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, everyTenant: EveryTenant["Service"]) {
   const own = yield* rows(sql`SELECT ${sql.literal(IN_FORCE)}`)
@@ -25,7 +25,10 @@ export const readCommitSettings = Effect.fnUntraced(function* (sql: SqlClient.Sq
   return [...servers.values()]
 })
 
-/** Why a gateway must not start, in one line: some server would not keep what is committed there. Our own sessions have been asked by then. */
+/**
+ * Why a gateway must not start, in one line: some server would not keep commits after a crash. Our own sessions have been
+ * checked before.
+ */
 export const commitsObstacle = Effect.gen(function* () {
   return forgetfulServers(yield* readCommitSettings(yield* SqlClient.SqlClient, yield* EveryTenant))
 }).pipe(DatabaseError.explain("look at the database's servers"))

@@ -8,11 +8,17 @@ import { ofAll, ofTenants, type TenantFilter } from "../connection/TenantFilter.
 import { cachedShards, type ServerTenants, type Shard } from "./Shards.ts"
 import { type Answered, silentServers, unanswered } from "./SilentServers.ts"
 
-/** A server that has not said by then who has something due is left out of this claim, and its answer counts in the next: the others' work does not wait. */
+/**
+ * A server that has not answered by then which tenants have due rows is left out of this claim, and its answer is used for the
+ * next one, so that the others' work does not wait.
+ */
 const DUE_MS = 500
-/** After so long a claim takes no more: what it has is leased since it began, and shards of a slow server would keep the others' from being worked on. */
+/**
+ * After this time a claim takes nothing more: what it has is leased from its start, and the shards of a slow server would delay
+ * work on the others.
+ */
 const TAKE_MS = 1_000
-/** Shards of which rows are claimed at the same time. */
+/** How many shards are claimed from at the same time. */
 const SHARDS_AT_ONCE = 4
 
 type Query<A> = Effect.Effect<ReadonlyArray<A>, SqlError.SqlError>
@@ -21,7 +27,7 @@ interface Due {
   readonly app_id: string
 }
 
-/** `isWhole`: every server answered. Where one did not, the rows of its tenants are not among these. */
+/** `isWhole`: every server answered. Otherwise the rows of some server's tenants are missing. */
 export interface Answers<A> {
   readonly rows: ReadonlyArray<A>
   readonly isWhole: boolean
@@ -30,35 +36,36 @@ export interface Answers<A> {
 /** The queries of a claim over the rows of all tenants. */
 export interface ClaimQueries<A> {
   readonly kind: string
-  /** The tenants that have something due. Asked on Citus only. */
+  /** The tenants that have due rows. Used only on Citus. */
   readonly due: (of: TenantFilter) => Query<Due>
-  /** Takes at most so many rows; on Citus of these tenants of one shard, elsewhere of all. */
+  /** Claims at most this many rows: on Citus of the given tenants of one shard, otherwise of all. */
   readonly take: (of: TenantFilter, limit: number, shard: Shard | null) => Query<A>
 }
 
 /**
- * Statements about the rows of all tenants. On PostgreSQL each is one statement, of which the filter is empty. On Citus a statement that names no tenant
- * touches every server, and fails for all tenants while one of them is down; so it is sent for the tenants of one server or of one shard at a
- * time, and a server that does not answer stops its own tenants alone. It is logged when it stops and when it is back, and is asked for nothing in between.
+ * Statements about the rows of all tenants. On plain PostgreSQL each is one statement with an empty filter. On Citus a
+ * statement that names no tenant touches every server, and fails for all tenants while one of them is down. So it is sent
+ * separately for the tenants of each server or shard, and a server that does not answer stops only its own tenants. It is
+ * logged when a server stops answering and when it answers again, and nothing is sent to it in between.
  */
 export class EveryTenant extends Context.Service<
   EveryTenant,
   {
-    /** A read: on Citus one statement a server. */
+    /** A read: on Citus one statement per server. */
     readonly read: <A>(query: (of: TenantFilter) => Query<A>) => Effect.Effect<Answers<A>, SqlError.SqlError>
-    /** A read of what one server has at most: the first rows end it, whatever the other servers do. */
+    /** A read of rows that at most one server has: the first rows end it, whatever the other servers do. */
     readonly find: <A>(query: (of: TenantFilter) => Query<A>) => Effect.Effect<Answers<A>, SqlError.SqlError>
-    /** A write that locks rows, or joins as only one shard can: on Citus one statement a shard. */
+    /** A write that locks rows, or a join that works only within a shard: on Citus one statement per shard. */
     readonly sweep: <A>(query: (of: TenantFilter) => Query<A>) => Effect.Effect<Answers<A>, SqlError.SqlError>
-    /** At most `limit` rows. On Citus the shards that have something due share it, another one first each time. */
+    /** Claims at most `limit` rows. On Citus the shards with due rows share the limit, starting with another shard each time. */
     readonly claim: <A>(limit: number, queries: ClaimQueries<A>) => Query<A>
-    /** How steps of tenants are batched; on PostgreSQL as any. */
+    /** How steps of tenants are batched. */
     readonly lanesOf: <Step>(appIdOf: (step: Step) => string) => ServerLanes<Step>
-    /** Those that did not answer their last probe. */
+    /** The servers that did not answer their last probe. */
     readonly silentServers: Effect.Effect<ReadonlyArray<string>>
   }
 >()("gateway/persistence/EveryTenant") {
-  /** With what is around the statements of one tenant. */
+  /** Also provides the wrapper for the statements of one tenant. */
   static readonly layer = Layer.effectContext(
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
@@ -93,9 +100,9 @@ const onCitus = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
   })
   const places = serverSlots(silent.has, () => tenantServers)
 
-  /** As the shards were when they were last looked at, which claims do all the time. */
+  /** The shards as last read; claims read them all the time. */
   let [newest, servers]: [ReadonlyArray<Shard>, ReadonlyMap<string, string>] = [[], new Map()]
-  /** Those that have tenants: what all tenants share lies on the coordinator, without which nothing works. */
+  /** The servers that have tenants. Rows that all tenants share are on the coordinator, without which nothing works. */
   let tenantServers: ReadonlySet<string> = new Set()
   const shards = Effect.tap(cached, (all) =>
     Effect.sync(() => {
@@ -112,7 +119,7 @@ const onCitus = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
     Effect.suspend(() => (silent.has(group.server) ? Effect.succeed(unanswered) : silent.watch(group, query)))
 
   const dues = yield* lateAnswers<Answered<Due>>(DUE_MS)
-  /** As `answered`, if that is known soon, or what was asked for the last time. */
+  /** As `answered`, if that is known soon; otherwise the late answer to the previous query. */
   const answeredSoon = (kind: string, group: ServerTenants, query: Query<Due>): Effect.Effect<Answered<Due>> => {
     const { server } = group
     if (silent.has(server)) return Effect.succeed(unanswered)
@@ -127,8 +134,8 @@ const onCitus = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
   }
 
   /**
-   * One statement for each group of tenants; after a server did not answer, none of the others of that server. A statement that fails although its server
-   * answers says nothing about that server, and keeps no other statement from being run.
+   * One statement for each group of tenants; after a server did not answer, none for its other groups. A statement that fails
+   * although its server answers says nothing about that server, and does not prevent the other statements.
    */
   const ask = Effect.fnUntraced(function* <A, Group extends ServerTenants>(
     groups: ReadonlyArray<Group>,
@@ -145,7 +152,7 @@ const onCitus = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
     } satisfies Asked<A>
   })
 
-  /** As on one server, where a statement that fails has no rows. */
+  /** As on a single server, where a failed statement returns no rows. */
   const allOrNothing = <A>({ failure, isWhole, rows }: Asked<A>): Effect.Effect<Answers<A>, SqlError.SqlError> =>
     failure === null ? Effect.succeed({ rows, isWhole }) : Effect.failCause(failure)
 
@@ -169,7 +176,7 @@ const onCitus = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
   const sweep = <A>(query: (of: TenantFilter) => Query<A>) => Effect.flatMap(shards, (all) => askAll(all, SHARDS_AT_ONCE, query))
 
   let turn = 0
-  // A taken row is leased: it is worked on, even where another part of the claim failed.
+  // A claimed row is leased, so it is processed even when another part of the claim failed.
   const claim = Effect.fnUntraced(function* <A>(limit: number, { due, kind, take }: ClaimQueries<A>) {
     const all = yield* shards
     const began = yield* elapsed
@@ -199,7 +206,7 @@ const onCitus = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
 })
 
 interface Asked<A> extends Answers<A> {
-  /** The first statement that failed although its server answers. */
+  /** The first statement that failed although its server answered. */
   readonly failure: Cause.Cause<SqlError.SqlError> | null
 }
 
@@ -209,13 +216,13 @@ const byServer = (shards: ReadonlyArray<Shard>): ReadonlyArray<ServerTenants> =>
     appIds: own.flatMap(({ appIds }) => appIds)
   }))
 
-/** Of each shard the tenants that have something due. */
+/** For each shard, its tenants that have due rows. */
 export const dueIn = (shards: ReadonlyArray<Shard>, owing: ReadonlySet<string>): ReadonlyArray<Shard> =>
   shards
     .map((shard) => ({ ...shard, appIds: shard.appIds.filter((appId) => owing.has(appId)) }))
     .filter(({ appIds }) => appIds.length > 0)
 
-/** The share of each shard: together `limit`, as evenly as whole numbers are, and each turn begins one shard further. */
+/** The share of each shard: together `limit`, as evenly as possible, starting one shard further each turn. */
 export const sharesOf = (
   limit: number,
   turn: number,
@@ -228,15 +235,15 @@ export const sharesOf = (
     .filter(({ share }) => share > 0)
 
 /**
- * Questions that are asked again and again, of which none may hold up who asks. An answer that is late is kept, and is the answer to the same question
- * the next time; one that was late the last time is not waited for at all.
+ * Repeated queries that must not delay their caller. A late answer is kept and used for the same query the next time; a query
+ * that was late the last time is not waited for at all.
  */
 const lateAnswers = Effect.fnUntraced(function* <A>(withinMs: number) {
   const scope = yield* Effect.scope
   const underWay = new Map<string, Fiber.Fiber<A>>()
   const slow = new Set<string>()
 
-  /** None where there is no answer yet, and then `late` is run if the answers to this question begin to be late. */
+  /** None when there is no answer yet; `late` runs when the answers to this query begin to be late. */
   const soon = Effect.fnUntraced(function* (question: string, ask: Effect.Effect<A>, late: Effect.Effect<void>) {
     const running = underWay.get(question)
     if (running !== undefined) {

@@ -8,13 +8,13 @@ import { OnTenantServer } from "../connection/ServerSlots.ts"
 import { ofAll, ofNobody, ofTenants, type TenantFilter } from "../connection/TenantFilter.ts"
 import { EveryTenant } from "./EveryTenant.ts"
 
-/** References whose tenants are kept in memory; whose a reference is never changes. */
+/** How many references are cached with their tenants. A reference's tenant never changes. */
 const KNOWN_AT_MOST = 20_000
 
 interface Owner {
-  /** Narrows a statement to them. */
+  /** Restricts a statement to these tenants. */
   readonly of: TenantFilter
-  /** Around a statement about their rows, or a transaction. */
+  /** Wraps a statement about their rows, or a transaction. */
   readonly within: ReturnType<OnTenantServer>
 }
 export type ReferenceOwner = (reference: Reference) => Effect.Effect<Owner>
@@ -22,9 +22,10 @@ export type ReferenceOwner = (reference: Reference) => Effect.Effect<Owner>
 type Owned = { readonly app_id: string }
 
 /**
- * Narrows a statement about one reference to the tenant that has it. On PostgreSQL the reference alone finds its row, and the filter is
- * empty. On Citus the reference's bucket gives the tenants that may have it, which costs one server a look; where none of them has it,
- * every server is asked. Dies where the server that may have it does not answer: that is not the same as an absent record.
+ * Restricts a statement about one reference to the tenant that has it. On plain PostgreSQL the reference alone finds its row,
+ * and the filter is empty. On Citus the reference's bucket gives the tenants that may have it, which costs a query to one
+ * server; when none of them has it, every server is queried. Dies when the server that may have it does not answer, because
+ * that differs from an absent record.
  */
 export const makeReferenceOwner: Effect.Effect<
   ReferenceOwner,
@@ -73,5 +74,5 @@ export const makeReferenceOwner: Effect.Effect<
   }, Effect.orDie)
 })
 
-/** Begins what is said where a part of the database is missing from an answer. */
+/** The beginning of the message when part of the database is missing from an answer. */
 export const NOT_WHOLE = "a database server does not answer"

@@ -8,7 +8,7 @@ export interface ServerTenants {
   readonly appIds: ReadonlyArray<string>
 }
 
-/** The tenants whose rows lie together in one shard of every table, and the server that has it. */
+/** The tenants whose rows are together in one shard of every table, and the server that has it. */
 export interface Shard extends ServerTenants {
   /** Small enough for an advisory lock. */
   readonly number: number
@@ -17,8 +17,9 @@ export interface Shard extends ServerTenants {
 const shardRows = rowsOf(Schema.Struct({ server: Schema.String, number: Schema.Number, appIds: Schema.Array(Schema.String) }))
 
 /**
- * Every tenant by its shard on Citus, from what the coordinator has itself: it answers whatever other server does not. Shards of no tenant are left
- * out; '' stands for what tenants share (counters). A new tenant is there within a second, a shard that was moved within ten.
+ * Every tenant by its shard on Citus, read from the coordinator alone, so that it works whatever other server is down. Shards
+ * without tenants are left out; '' stands for rows that tenants share (counters). A new tenant appears within a second, a moved
+ * shard within ten.
  */
 export const cachedShards = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
   const read = shardRows(sql`

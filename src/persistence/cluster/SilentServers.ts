@@ -4,9 +4,12 @@ import { AnswerBoundMs, PlannedAnew } from "../connection/BoundedClient.ts"
 import { sqlState } from "../connection/DatabaseSpans.ts"
 import type { ServerTenants } from "./Shards.ts"
 
-/** Behind a lock a statement ends before that, by `lock_timeout` (of a worker: docs/citus.md): one that does not waits for something else. */
+/**
+ * A statement that waits for a lock ends sooner, by `lock_timeout` (of a worker: docs/citus.md); one that takes longer waits
+ * for something else.
+ */
 const ANSWER_MS = 7_000
-/** A statement that has no answer by then has its server probed, and again after as long. */
+/** A statement without a result by then has its server probed, and again after the same time. */
 const SUSPECT_MS = 1_000
 /** A server that has not answered a probe by then is silent: a probe reads one row by its key. */
 const PROBE_MS = 3_000
@@ -14,33 +17,33 @@ const PROBE_EVERY = "1 second"
 
 type Query<A> = Effect.Effect<ReadonlyArray<A>, SqlError.SqlError>
 
-/** The result of a statement, a failure included; null where its server does not answer. */
+/** The result of a statement, including a failure; null when its server does not answer. */
 export type Answered<A> = Exit.Exit<ReadonlyArray<A> | null, SqlError.SqlError>
 export const unanswered: Answered<never> = Exit.succeed(null)
 
 interface Means {
-  /** A statement that any server answers at once which answers at all. */
+  /** A statement that any working server answers at once. */
   readonly probe: (group: ServerTenants) => Query<unknown>
-  /** Called for each server when it is found to be silent. */
+  /** Called for each server that is found to be silent. */
   readonly found: (server: string) => void
-  /** Around what is asked of a server. */
+  /** Wraps what is sent to a server. */
   readonly within: (server: string) => <A, E>(statement: Effect.Effect<A, E>) => Effect.Effect<A, E | SqlError.SqlError>
 }
 
 /**
- * The servers that do not answer. A statement that is late, or whose connection broke, makes its server a suspect; a probe decides. A silent one
- * is probed until it answers, and asked for nothing else.
+ * The servers that do not answer. A statement that is late or whose connection broke makes its server a suspect; a probe
+ * decides. A silent server is probed until it answers, and nothing else is sent to it.
  */
 export const silentServers = Effect.fnUntraced(function* ({ found, probe, within }: Means) {
   const scope = yield* Effect.scope
   const probes = yield* FiberMap.make<string>()
   const servers = new Set<string>()
   const verdicts = new Map<string, Deferred.Deferred<boolean>>()
-  // One at a time, so that probes leave connections to what else there is.
+  // One at a time, so that probes leave connections to others.
   const turns = yield* Semaphore.make(1)
   const answers = (group: ServerTenants) => turns.withPermit(bounded(probe(group), PROBE_MS))
 
-  /** Marks the server itself, and takes the mark away, because the caller that asked for the verdict may be gone by then. */
+  /** Sets and removes the server's mark itself, because the caller that asked for the verdict may be gone by then. */
   const decide = Effect.fnUntraced(function* (group: ServerTenants, verdict: Deferred.Deferred<boolean>) {
     const { server } = group
     const exit = yield* Effect.exit(answers(group))
@@ -54,13 +57,13 @@ export const silentServers = Effect.fnUntraced(function* ({ found, probe, within
       { database_server: server }
     ).pipe(
       Effect.andThen(Effect.eventually(Effect.delay(answers(group), PROBE_EVERY))),
-      // However it ended: the next statement finds out anew.
+      // However it ended: the next statement finds out again.
       Effect.ensuring(Effect.sync(() => servers.delete(server)))
     )
     yield* Effect.annotateLogs(Effect.logInfo("a database server answers again"), { database_server: server })
   })
 
-  /** Whether a server is silent, by a probe that all share who ask meanwhile. */
+  /** Whether a server is silent, by a probe that concurrent callers share. */
   const isSilent = (group: ServerTenants): Effect.Effect<boolean> =>
     Effect.suspend(() => {
       const { server } = group
@@ -76,7 +79,7 @@ export const silentServers = Effect.fnUntraced(function* ({ found, probe, within
   const untilSilent = (group: ServerTenants) =>
     Effect.repeat(Effect.delay(isSilent(group), SUSPECT_MS), { until: (silent) => silent })
 
-  /** The rows; null where the server did not answer. A server that falls silent meanwhile is not waited for. */
+  /** The rows; null when the server did not answer. A server that becomes silent in the meantime is not waited for. */
   const watch = Effect.fnUntraced(function* <A>(group: ServerTenants, query: Query<A>): Effect.fn.Return<Answered<A>> {
     const { server } = group
     const statement = yield* Effect.forkIn(Effect.exit(within(server)(bounded(query, ANSWER_MS))), scope, {
@@ -106,13 +109,13 @@ const bounded = <A>(query: Query<A>, withinMs: number): Query<A> =>
 const isSilentExit = (exit: Exit.Exit<unknown, SqlError.SqlError>): exit is Exit.Failure<never, SqlError.SqlError> =>
   Exit.isFailure(exit) && exit.cause.reasons.some((reason) => reason._tag === "Fail" && isSilence(reason.error))
 
-/** Of the classes of SQLSTATE: a connection that broke or could not be made, and a server that is going or coming. */
+/** SQLSTATE classes: a connection that broke or could not be made, and a server that is shutting down or starting. */
 const SILENT_STATES = /^(08|57P)/
 
-/** Whether a server did not answer, and not a statement refused. */
+/** Whether a server did not answer, as opposed to a refused statement. */
 export const isSilence = (error: SqlError.SqlError): boolean => {
   const state = sqlState(error)
   if (state !== undefined) return SILENT_STATES.test(state) || error.reason._tag === "StatementTimeoutError"
-  // Where no connection is to be had, no server of tenants was asked.
+  // When no connection could be had, no tenants' server was contacted.
   return error.reason._tag === "ConnectionError" && error.reason.operation !== "connect"
 }

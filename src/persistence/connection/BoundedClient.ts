@@ -12,31 +12,34 @@ import type { Connections } from "./servers/PrimaryPool.ts"
 export interface StatementTimeouts {
   /** How long a statement waits for a connection. */
   readonly connectionMs: number
-  /** How long a statement waits for its answer; the server's own bound has to be shorter. */
+  /** How long a statement waits for its result. The server's own timeout must be shorter. */
   readonly answerMs: number
 }
 
-/** Whether statements may share a connection, where each waits for the one before it: on Citus not, where any of them may wait for a server of its own. */
+/**
+ * Whether statements may share a connection, where each waits for the one before it. Not on Citus, where a statement may wait
+ * for a worker of its own.
+ */
 export interface Sharing {
   isAllowed: boolean
 }
 
-/** How long statements wait for their answers where the server's own bound was raised for them; null is the client's bound. */
+/** How long statements wait for their results when the server's own timeout was raised for them; null: the client's limit. */
 export const AnswerBoundMs = Context.Reference<number | null>("gateway/persistence/AnswerBoundMs", { defaultValue: () => null })
 
-/** Whether statements are planned for their parameters each time: a plan for any parameters of Citus asks every server. */
+/** Whether statements are planned for their actual parameters each time, because a generic plan on Citus queries every server. */
 export const PlannedAnew = Context.Reference<boolean>("gateway/persistence/PlannedAnew", { defaultValue: () => false })
 
-/** Whether a statement ends in a commit, and its connection is its own. */
+/** Whether a statement ends in a commit and has its own connection. */
 export const EndsInCommit = Context.Reference<boolean>("gateway/persistence/EndsInCommit", { defaultValue: () => false })
 
-/** The error of a server that became a standby, or was made read-only, under its connections. */
+/** The error of a server that became a standby or read-only while connected. */
 const READ_ONLY = "25006"
 
 /**
- * A client on a pool in which every wait ends. A machine that vanished closes no connection, and the kernel gives up on it only after a
- * quarter of an hour. A connection that was silent for too long is used no more. The outcome of its statement is unknown then, as with
- * every connection that breaks.
+ * A database client whose every wait is bounded. A machine that vanished closes no connection, and the kernel gives up on it
+ * only after a quarter of an hour. A connection that did not answer in time is discarded. The outcome of its statement is then
+ * unknown, as with every broken connection.
  */
 export const makeBoundedClient = Effect.fnUntraced(function* (
   pool: Connections,
@@ -47,7 +50,7 @@ export const makeBoundedClient = Effect.fnUntraced(function* (
   const timer = yield* makeTimer
   const [inTime, within] = [timeoutWith(timer), endsWithin(timer)]
 
-  /** A connection on which nothing can be written is used no more. */
+  /** Discards a connection to a server that no longer accepts writes. */
   const discarded = (connection: PgConnection.PgConnection) => (error: SqlError.SqlError) =>
     sqlState(error) === READ_ONLY ? pool.invalidate(connection) : Effect.void
 
@@ -61,8 +64,8 @@ export const makeBoundedClient = Effect.fnUntraced(function* (
       ).pipe(Effect.tapError(explain), Effect.tapError(discarded(connection)))
 
   /**
-   * As `answered`, for a statement that commits: it is not cancelled, and its connection is closed under it. An interruption would cancel
-   * the statement, and a commit that waits for a standby would then be done without one.
+   * As `answered`, for a statement that commits: it is not cancelled; its connection is closed instead. An interruption would
+   * cancel the statement, and a commit that waits for a standby would then complete without one.
    */
   const committed =
     (connection: PgConnection.PgConnection) =>
@@ -77,7 +80,7 @@ export const makeBoundedClient = Effect.fnUntraced(function* (
         )
       ).pipe(Effect.tapError(explain), Effect.tapError(discarded(connection)))
 
-  // No names and no rows are transformed, so that the transformations that a statement brings are none.
+  // The driver transforms neither names nor rows, so the transformations that a statement passes are ignored.
   const connectionOf = (connection: PgConnection.PgConnection): SqlConnection.Connection => {
     const [answer, end] = [answered(connection), committed(connection)]
     const bounded = <A>(statement: Effect.Effect<A, SqlError.SqlError>) =>
@@ -121,13 +124,13 @@ export const makeBoundedClient = Effect.fnUntraced(function* (
   })
 })
 
-/** On the statement's own span, which is the current one only where statements pass it on. */
+/** Annotates the statement's own span, which is the current one only when statements propagate it. */
 const explain = (error: SqlError.SqlError): Effect.Effect<void> =>
   Effect.flatMap(Statement.SpanPropagationEnabled, (isOwn) =>
     isOwn ? annotateTraced(() => failureAttributes(error)) : Effect.void
   )
 
-/** Made where it is needed only: an error looks for its stack. */
+/** Created lazily, because creating an error captures the stack. */
 const silent = (message: string, operation: string) =>
   Effect.suspend(() =>
     Effect.fail(
@@ -135,7 +138,7 @@ const silent = (message: string, operation: string) =>
     )
   )
 
-/** PostgreSQL answers the COMMIT of a transaction that failed with ROLLBACK, and no error. */
+/** PostgreSQL answers the COMMIT of a failed transaction with ROLLBACK and no error. */
 const commit = (connection: SqlConnection.Connection): Effect.Effect<void, SqlError.SqlError> =>
   Effect.flatMap(Effect.provideService(connection.executeRaw("COMMIT", []), EndsInCommit, true), (result) =>
     typeof result === "object" && result !== null && "command" in result && result.command === "ROLLBACK"
@@ -153,13 +156,13 @@ const commit = (connection: SqlConnection.Connection): Effect.Effect<void, SqlEr
 
 interface SentStatement {
   readonly text: string
-  /** Whichever it goes by: what a connection was sent before says whether it is inside a transaction. */
+  /** The connection that it was sent on; the statements before it show whether it is inside a transaction. */
   readonly connection: object
 }
 
 const statements = channel("gateway/persistence/SentStatements")
 
-/** Announces a statement to the subscribers of the channel in this process. A running gateway has none: then it costs one look. */
+/** Publishes a statement to the channel's subscribers in this process. A running gateway has none, so this costs one check. */
 const announce = (connection: object, text: string): void => {
   if (statements.hasSubscribers) statements.publish({ connection, text } satisfies SentStatement)
 }

@@ -15,13 +15,13 @@ const types = {
   timestamptz: PgTypes.OID.timestamptz
 } as const
 
-/** The columns of one kind of row. In a statement they are the parameters from $1 on. */
+/** The columns of one kind of row. In a statement they are the parameters from $1. */
 export const columnsOf = <Row>(columns: Readonly<Record<string, Column<Row>>>) => {
   const all = Object.entries(columns)
   const parameter = (name: string) => `$${1 + all.findIndex(([one]) => one === name)}::${columns[name]?.type}[]`
   return {
     names: Object.keys(columns),
-    /** The parameters for several rows: an array a column, in PostgreSQL's own form, which costs it less than JSON by far. */
+    /** The parameters for several rows: one array per column, in PostgreSQL's own format, which is much cheaper than JSON. */
     arrays: (rows: ReadonlyArray<Row>): ReadonlyArray<unknown> =>
       all.map(([, { of, type }]) =>
         Result.getOrThrow(
@@ -31,35 +31,42 @@ export const columnsOf = <Row>(columns: Readonly<Record<string, Column<Row>>>) =
           )
         )
       ),
-    /** The parameters for one row: a value a column. */
+    /** The parameters for one row: one value per column. */
     values: (row: Row): ReadonlyArray<unknown> =>
       all.map(([, { of, type }]): PgTypes.Parameter => ({ ...PgTypes.text(null), oid: types[type], value: storable(of(row)) })),
     /**
-     * FROM: one row a step, numbered from one, of the columns that are named. Behind a SELECT the planner does not see how long an array is:
-     * it would find a plan for this very length cheaper, and plan the whole statement anew each time, which takes longer than a lone step.
+     * A FROM item with one row per step, numbered from one, of the named columns. The arrays are in sub-SELECTs, so that the
+     * planner does not see their lengths: otherwise it would prefer a plan for this length, and plan the whole statement again
+     * each time, which takes longer than a single step.
      */
     rows: (alias: string, names: ReadonlyArray<string>) =>
       `unnest(${names.map((name) => `(SELECT ${parameter(name)})`).join(", ")}) WITH ORDINALITY AS ${alias}(${names.join(", ")}, ord)`,
-    /** One row's value, taken where it is written down and nowhere before: what is long is not carried from part to part. */
+    /** One row's value, read where it is needed, so that long values are not copied between parts of the statement. */
     value: (name: string, ord: string) => `(${parameter(name)})[${ord}]`
   }
 }
 
-/** The call of a function that takes these columns, each by its name. */
+/** A call of a function that takes these columns by name. */
 export const callOf = (name: string, columns: ReadonlyArray<string>): string =>
   `${name}(${columns.map((column, index) => `p_${column} => $${index + 1}`).join(", ")})`
 
-/** As `callOf`, for a function of one tenant (FunctionFiles.ts), which is the first of the columns. One that is NULL would end Citus's coordinator. */
+/**
+ * As `callOf`, for a function of one tenant (FunctionFiles.ts), which is the first column. A NULL there would crash Citus's
+ * coordinator.
+ */
 export const callOfTenant = (name: string, [tenant, ...columns]: ReadonlyArray<string>): string =>
   `${name}_of_tenant(${[`p_${tenant} => coalesce($1, '')`, ...columns.map((column, index) => `p_${column} => $${index + 2}`)].join(", ")})`
 
-/** PostgreSQL keeps no NUL and no half of a character, and a provider's word with one in it must not keep a fact from being written. */
+/**
+ * PostgreSQL can store neither NUL nor lone surrogates, and a provider's text that contains one must not prevent a fact from
+ * being written.
+ */
 export const storable = <A>(value: A): A | string =>
   typeof value === "string" && (value.includes("\u0000") || !value.isWellFormed())
     ? value.replaceAll("\u0000", "").toWellFormed()
     : value
 
-/** The same as JSON: one such text anywhere in it, and no SQL could take it apart any more. */
+/** The same for JSON: a single such text in it would make it unreadable for SQL. */
 export const storableJson = (value: unknown): string => {
   const text = JSON.stringify(value)
   return /\\u(0000|d[89a-f])/.test(text) ? JSON.stringify(JSON.parse(text), (_, one: unknown) => storable(one)) : text

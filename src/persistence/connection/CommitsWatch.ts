@@ -4,24 +4,24 @@ import { COMMITS_WAIT } from "../../services/ports/CommitsWaiting.ts"
 import { rowsOf } from "./Rows.ts"
 
 const LOOKED_EVERY = "1 second"
-/** A commit takes milliseconds. One that waits this long waits for a standby that is gone, or far behind. */
+/** A commit takes milliseconds. One that takes this long waits for a standby that is gone or far behind. */
 const WAITING_SECONDS = 2
 
 const sessions = rowsOf(Schema.Struct({ session: Schema.String, isLong: Schema.Boolean }))
 
 /**
- * Our sessions that wait in a commit for a standby, each with its transaction, and whether the statement is old enough to count. A role
- * sees the waits of its own sessions. PostgreSQL does not give the time when the wait began: the statement may have waited for a row
- * before.
+ * Our sessions that wait in a commit for a standby, each with its transaction, and whether the statement is old enough to
+ * count. A role sees the waits of its own sessions only. PostgreSQL does not report when the wait began: the statement may have
+ * waited for a row before.
  */
 export const WAITING_SESSIONS = `
   SELECT pid || ' ' || xact_start AS session, clock_timestamp() - query_start > interval '${WAITING_SECONDS} seconds' AS "isLong"
   FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'SyncRep' AND xact_start IS NOT NULL`
 
 /**
- * Detects commits that wait for a standby: the same transaction waits in two consecutive looks, and its statement began more than two
- * seconds ago. A transaction commits once, so that it waited from the one look to the other. The log has one line when the wait begins, and
- * one when it is over.
+ * Detects commits that wait for a standby: the same transaction waits in two consecutive checks, and its statement began more
+ * than two seconds ago. A transaction commits once, so it waited from one check to the other. Logs one line when the wait
+ * begins, and one when it is over.
  */
 export const makeCommitsWatch = () => {
   let isWaiting = false
@@ -33,9 +33,9 @@ export const makeCommitsWatch = () => {
   })
 
   return {
-    /** False while `watch` does not run: the wait that an ended session saw may be over. */
+    /** False while `watch` does not run, because the wait that an ended session saw may be over. */
     isWaiting: Effect.sync(() => isWaiting),
-    /** Looks every second with the rows of `WAITING_SESSIONS`, until `look` fails. */
+    /** Checks every second, with the rows of `WAITING_SESSIONS`, until `look` fails. */
     watch: (look: Effect.Effect<ReadonlyArray<unknown>, SqlError.SqlError>): Effect.Effect<never> =>
       Effect.suspend(() => {
         let earlier: ReadonlySet<string> = new Set()

@@ -9,13 +9,13 @@ import { ClockTrust } from "../../services/ports/ClockWatch.ts"
 import { DatabaseError } from "./DatabaseError.ts"
 import { Moment } from "./Rows.ts"
 
-/** How often the database is asked for its time. */
+/** How often the database's time is read. */
 const READ_EVERY_MS = 1_000
-/** A machine whose clock is further off than this is said to be wrong, even though nothing is decided by that clock. */
+/** A machine whose clock differs by more than this is reported as wrong, even though that clock decides nothing. */
 const SKEW_AT_MOST_MS = 2_000
 /**
- * Beyond this it is not ready either. It is more than the clocks of two machines of one cluster differ: when a standby takes over whose clock is
- * three seconds off, all nodes are off by as much at once, and none of them is to blame.
+ * Beyond this the process is not ready. It is more than the clocks of two machines in a cluster differ: when a standby takes
+ * over whose clock is three seconds off, all nodes differ by as much at once, and none of them is at fault.
  */
 export const READY_SKEW_AT_MOST_MS = CLOCKS_DIFFER_AT_MOST_MS
 
@@ -23,35 +23,38 @@ const NANOS_A_MICRO = 1_000n
 const NANOS_A_MS = 1_000_000n
 const JUMP_NANOS = BigInt(SKEW_AT_MOST_MS) * NANOS_A_MS
 
-/** The offset of this machine's clock from the database's, in milliseconds; positive where it is ahead. A changed clock shows at once. */
+/**
+ * The offset of this machine's clock from the database's, in milliseconds; positive when it is ahead. A change of either clock
+ * shows at once.
+ */
 export class ClockSkew extends Context.Service<ClockSkew, { readonly milliseconds: Effect.Effect<number> }>()(
   "gateway/persistence/ClockSkew"
 ) {}
 
 export interface DatabaseTime {
-  /** The latest time that it may be: a machine that was suspended counted nothing meanwhile, but its time of day went on. */
+  /** The latest time that it may be: the monotonic clock of a suspended machine stops, but its time of day continues. */
   readonly latest: Effect.Effect<number>
-  /** The program's clock from now on: the database's time, at most one read's round trip behind it and never ahead of it. */
+  /** The program's clock from now on: the database's time, behind it by at most one read's round trip and never ahead of it. */
   readonly clock: Clock.Clock
   readonly skew: ClockSkew["Service"]
   /**
-   * The leaps of that time: it went forward further than time passed, or without proof that it passed. An earlier record may be younger
-   * than it seems.
+   * The leaps of that time: it went forward by more than the time that passed, or without proof that it passed. An earlier
+   * record may be younger than it seems.
    */
   readonly leaps: Effect.Effect<ReadonlyArray<ClockLeap>>
   /** The first time that was read. */
   readonly begunAt: number
-  /** Reads the database's time again. A failed read changes nothing: the time goes on as it did. */
+  /** Reads the database's time again. When the read fails, the clock continues as before. */
   readonly reread: Effect.Effect<void>
 }
 
 /**
- * The database's time for a program whose own clock may be wrong. `readMicros` answers the database's time in microseconds.
+ * The database's time, for a program whose own clock may be wrong. `readMicros` returns the database's time in microseconds.
  *
- * Leases, graces, expiries and windows decide about money, and several machines decide them together: they share the one clock that
- * all of them can read. Between two readings the time runs by the machine's monotonic clock, which cannot be set. The time is never ahead of the
- * database's, so that a row which seems old enough here is old enough there when the statement arrives. `watchedUntil`, once the time was
- * read: the last time at which some gateway had watched that time go on.
+ * Leases, grace periods, expiries and windows decide about money, and several machines decide them together, so they share the
+ * one clock that all of them can read. Between two reads the time advances by the machine's monotonic clock, which cannot be
+ * set. It is never ahead of the database's, so a row that seems old enough here is old enough there when the statement arrives.
+ * `watchedUntil`: the last time until which some gateway had watched that clock.
  */
 export const makeDatabaseTime = Effect.fnUntraced(function* <E, R>(
   readMicros: Effect.Effect<bigint, E, R>,
@@ -62,13 +65,14 @@ export const makeDatabaseTime = Effect.fnUntraced(function* <E, R>(
     const askedAt = machine.monotonicTimeNanosUnsafe()
     const nanos = (yield* readMicros) * NANOS_A_MICRO
     const answeredAt = machine.monotonicTimeNanosUnsafe()
-    // Read some time between the question and the answer: the origin of the monotonic clock lies between these two.
+    // The database read its clock some time between the question and the answer, so the origin of the monotonic clock lies
+    // between these two.
     return { earliest: nanos - answeredAt, latest: nanos - askedAt }
   })
 
   /**
-   * The time of day less the monotonic clock. It changes when the time of day is set, or when the machine, and with it the monotonic clock,
-   * stands still.
+   * The time of day minus the monotonic clock. It changes when the time of day is set, or when the machine, and with it the
+   * monotonic clock, is suspended.
    */
   const offset = () => machine.currentTimeNanosUnsafe() - machine.monotonicTimeNanosUnsafe()
 
@@ -85,7 +89,7 @@ export const makeDatabaseTime = Effect.fnUntraced(function* <E, R>(
     const { earliest, latest } = read.value
     if (earliest - origin > JUMP_NANOS || origin - latest > JUMP_NANOS)
       yield* Effect.logWarning("the database's clock was set, or this machine stood still; its new time is used")
-    // A quicker reading before this one knew it more closely, unless one of the two clocks was set since.
+    // An earlier, faster read may be more precise, unless one of the two clocks was set since.
     const from = earliest - origin > JUMP_NANOS ? nowMs() : null
     if (origin < earliest || origin > latest) origin = earliest
     if (from !== null) leaps = withLeap(leaps, { from, to: nowMs() })
@@ -118,7 +122,7 @@ export const DatabaseClock = Layer.effectContext(
         Effect.flatMap((rows) => Effect.orDie(decodeTimes(rows))),
         Effect.map(([read]) => {
           trustedUntil = read.trustedUntil ?? 0
-          // No time that is new here comes before what was removed by then is known.
+          // Learn what may have been removed before any later time is used.
           noncesUntil = Math.max(noncesUntil, read.noncesUntil ?? noncesUntil)
           return read.micros
         }),
@@ -143,7 +147,7 @@ export const DatabaseClock = Layer.effectContext(
   })
 )
 
-/** Says once, each time that it begins, that the machine's clock is wrong. */
+/** Logs a warning each time that the machine's clock becomes wrong. */
 const warnOfSkew = Effect.fnUntraced(function* ({ milliseconds }: ClockSkew["Service"]) {
   let wasWrong = false
   for (;;) {
@@ -158,7 +162,7 @@ const warnOfSkew = Effect.fnUntraced(function* ({ milliseconds }: ClockSkew["Ser
   }
 })
 
-/** A clock with the time of day that `nanos` says, nanoseconds since 1970; what passes and what is slept is the machine's. */
+/** A clock whose time of day comes from `nanos`, in nanoseconds since 1970. Elapsed time and sleeping are the machine's. */
 const clockFrom = (machine: Clock.Clock, nanos: () => bigint): Clock.Clock => {
   const millis = () => Number(nanos() / NANOS_A_MS)
   return {
@@ -174,7 +178,7 @@ const clockFrom = (machine: Clock.Clock, nanos: () => bigint): Clock.Clock => {
 
 const MS_PER_SECOND = 1000
 
-/** The clocks of this machine, by a clock that was not replaced by the database's. */
+/** This machine's clocks, read through a clock that was not replaced by the database's. */
 const machineTimeBy = (machine: Clock.Clock) => ({
   name: hostname(),
   read: Effect.sync(

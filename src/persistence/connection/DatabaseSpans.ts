@@ -1,17 +1,17 @@
 import type { SqlError } from "effect/sql"
 import type { DatabaseServers } from "./servers/DatabaseServers.ts"
 
-/** Where statements go, as spans name it by the semantic conventions. */
+/** The target of statements in spans, named by the semantic conventions. */
 export interface DatabaseTarget {
   readonly host: string
   readonly port: number
   readonly database: string
 }
 
-/** Of an address without its user, its password and its parameters; of several servers the first. */
+/** The target of an address, without user, password and parameters; of several servers the first. */
 export const targetOf = ({ first, servers }: DatabaseServers): DatabaseTarget => ({
   ...servers[0],
-  // PostgreSQL's own default is the name of the user.
+  // PostgreSQL's default is the user's name.
   database: decodeURIComponent(first.pathname.slice(1)) || decodeURIComponent(first.username)
 })
 
@@ -25,14 +25,14 @@ export const targetAttributes = ({ database, host, port }: DatabaseTarget): Read
 /** Five characters, such as 40P01. */
 const SQLSTATE = /^[0-9A-Z]{5}$/
 
-/** PostgreSQL's own code, where it answered. */
+/** PostgreSQL's own code, if it answered. */
 export const sqlState = ({ reason }: SqlError.SqlError): string | undefined => {
   const { cause } = reason
   const code = typeof cause === "object" && cause !== null && "code" in cause ? cause.code : undefined
   return typeof code === "string" && SQLSTATE.test(code) ? code : undefined
 }
 
-/** Why a statement failed: PostgreSQL's own code where it answered, and else the kind of what went wrong. */
+/** Why a statement failed: PostgreSQL's own code if it answered, otherwise the kind of error. */
 export const failureAttributes = (error: SqlError.SqlError): Readonly<Record<string, string>> => {
   const code = sqlState(error)
   return code === undefined ? { "error.type": error.reason._tag } : { "db.response.status_code": code, "error.type": code }

@@ -11,7 +11,7 @@ const connectionWaits = Metric.histogram("gateway_database_connection_wait_secon
   boundaries: [0.001, 0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 })
 
-/** Also where it fails: what was given up after a while took that while. */
+/** Failures are timed as well: a wait that was given up took that long. */
 const timedBy =
   (times: Metric.Histogram<number>) =>
   <A, E, R>(work: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
@@ -23,7 +23,10 @@ const timedBy =
       )
     })
 
-/** Around what writes and commits. Claims of workers commit many times a second and mostly nothing: they would hide how long the others take. */
+/**
+ * For statements that write and commit, except workers' claims, which commit many times a second, usually with no rows: they
+ * would hide how long the others take.
+ */
 export const timedCommit = timedBy(commits)
 
 export const timedWait = timedBy(connectionWaits)

@@ -4,16 +4,16 @@ import { Effect } from "effect"
 import { DatabaseError } from "./DatabaseError.ts"
 import { type DatabaseServers, databaseServers } from "./servers/DatabaseServers.ts"
 
-/** The parameters of a `postgres://` address about the connection to its servers, with PostgreSQL's own meaning. */
+/** The TLS parameters of a `postgres://` address, with PostgreSQL's own meaning. */
 export interface DatabaseRoute extends DatabaseServers {
   readonly encryption: Encryption
-  /** A file of certificates in PEM, or `system`; null: the authorities that the runtime brings. */
+  /** A PEM file of certificates, or `system`; null: the authorities that the runtime includes. */
   readonly authorities: string | null
 }
 
 /**
- * `preferred` falls back to plain text where the server has no TLS. `unverified` believes any certificate. `authority` verifies who signed it,
- * `full` also that it is for this host.
+ * `preferred` falls back to plain text when the server has no TLS. `unverified` accepts any certificate. `authority` verifies
+ * the signer, `full` also the host name.
  */
 export type Encryption = "none" | "preferred" | "unverified" | "authority" | "full"
 
@@ -27,7 +27,7 @@ const modes: Readonly<Record<string, Encryption>> = {
 }
 const known: ReadonlyArray<string> = ["sslmode", "sslrootcert"]
 
-/** The route from the address, or the reason of its refusal: a parameter about TLS is never ignored. */
+/** Parses an address, or returns why it is refused: a parameter about TLS is never ignored. */
 export const databaseRoute = (text: string): DatabaseRoute | string => {
   const named = databaseServers(text)
   if (named === undefined) return "is no postgres:// address"
@@ -42,22 +42,25 @@ export const databaseRoute = (text: string): DatabaseRoute | string => {
   const authorities = last("sslrootcert") ?? null
   return {
     ...named,
-    // A named authority means that its protection is wanted.
+    // Naming an authority implies that the server must be verified.
     encryption: encryption === "unverified" && authorities !== null ? "authority" : encryption,
     authorities
   }
 }
 
-/** Whether the connection is safe from a man in the middle. */
+/** Whether the connection is protected against a man in the middle. */
 export const isVerified = ({ encryption }: DatabaseRoute): boolean => encryption === "authority" || encryption === "full"
 
-/** The route from the address; an invalid one fails. */
+/** Parses an address, and fails when it is invalid. */
 export const usableRoute = (url: string): Effect.Effect<DatabaseRoute, DatabaseError> => {
   const route = databaseRoute(url)
   return typeof route === "string" ? new DatabaseError(`DATABASE_URL ${route}`) : Effect.succeed(route)
 }
 
-/** How the driver encrypts the connection; undefined where the address leaves it to the driver, which then verifies no less. */
+/**
+ * How the driver encrypts the connection; undefined when the address leaves it to the driver, which then verifies at least as
+ * strictly.
+ */
 export const databaseTls = Effect.fnUntraced(function* (way: DatabaseRoute) {
   switch (way.encryption) {
     case "none":

@@ -1,4 +1,7 @@
-/** The tables of tenants. Each is divided by app_id, so that all rows of one tenant lie on one server; a table stands behind those that it refers to. */
+/**
+ * The tables of tenants. Each is distributed by app_id, so that all rows of one tenant are on one server. A table comes after
+ * those that it refers to.
+ */
 export const tenantTables = [
   "tenants",
   "api_keys",
@@ -34,8 +37,9 @@ export const tenantTables = [
 ] as const
 
 /**
- * The tables that stay on the coordinator, and why. It plans every statement, and so nothing works without it: what is kept there depends on no
- * other server. A reference table has to be written on every server, and would let no corridor be switched off while one of them is down.
+ * The tables that stay on the coordinator, and why. The coordinator plans every statement, so nothing works without it in any
+ * case, and its tables depend on no other server. A reference table would have to be written on every server, so that no
+ * corridor could be switched off while one of them is down.
  */
 export const coordinatorTables: Readonly<Record<string, string>> = {
   schema_migrations: "says what the schema is",
@@ -73,17 +77,18 @@ export const coordinatorTables: Readonly<Record<string, string>> = {
 }
 
 /**
- * Written in the commit of every audited change. Citus has to know of it: a write to a table that it does not know of would be committed after
- * the other server's part, and a crash between the two would leave money moved without its audit row. Known, both are one two-phase commit.
+ * Written in the commit of every audited change. Citus must know this table: it would commit a write to an unknown table after
+ * the other server's part, and a crash in between would leave money moved without its audit row. For a known table both are one
+ * two-phase commit.
  */
 export const auditHead = "audit_head"
 
 /** The app_id in `counters` of a window that all tenants share. */
 export const SHARED = ""
 
-/** The functions that Citus sends whole to the server of one tenant, and the parameter that names it. */
+/** The functions that Citus delegates to the server of one tenant, and the parameter that names the tenant. */
 export const tenantFunctions: Readonly<Record<string, string>> = {
-  // Of the release before.
+  // From the previous release.
   arrive_requests_of_tenant: "p_app",
   arrive_together_of_tenant: "p_app",
   spend_nonces_of_tenant: "p_app",

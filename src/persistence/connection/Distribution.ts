@@ -9,8 +9,8 @@ const tables = tenantTables.map((table) => `to_regclass('${table}')`).join(", ")
 const answers = rowsOf(Schema.Struct({ yes: Schema.Boolean }))
 
 /**
- * Whether the tables of tenants are divided over several servers (Citus, `gateway distribute`), also where only some are so far (Distribute.obstacle). Looked
- * up once: it is changed with no gateway connected.
+ * Whether the tables of tenants are distributed over several servers (Citus, `gateway distribute`), even if only some are so
+ * far (Distribute.obstacle). Read once, because it is changed only while no gateway is connected.
  */
 export class Distribution extends Context.Service<Distribution, { readonly isDistributed: boolean }>()(
   "gateway/persistence/Distribution"

@@ -2,10 +2,10 @@ import type { SqlClient } from "effect/sql"
 import type { Mode } from "../../domain/Ids.ts"
 import { DEFAULT_ENDPOINT, type EndpointName, queueOf } from "../../domain/WebhookEndpoint.ts"
 
-// The endpoint `default` lies in the tables that the release before knows, and every other in their twins (0050_named_endpoints), which have
-// `queue` where those have the mode.
+// The endpoint `default` is in the tables that the previous release knows, all others in twin tables (0050_named_endpoints),
+// which have `queue` in place of the mode.
 
-/** The text of a statement about `default` as one about the endpoints that have a name. */
+/** Turns a statement about `default` into one about named endpoints. */
 export const ofNamedEndpoints = (text: string): string =>
   text
     .replaceAll(/\b(deliveries|due_deliveries)\b/g, "named_$1")
@@ -13,7 +13,7 @@ export const ofNamedEndpoints = (text: string): string =>
     .replaceAll(/\brecord_attempts\b/g, "record_named_attempts")
     .replaceAll(/\bmode\b/g, "queue")
 
-/** The tables of an endpoint, and how its rows are found there: those whose column `key` is `queue`. */
+/** The tables of an endpoint, and how to find its rows there: column `key` equals `queue`. */
 export const endpointTables = (sql: SqlClient.SqlClient, mode: Mode, name: EndpointName) => {
   const isNamed = name !== DEFAULT_ENDPOINT
   const table = (text: string) => sql.literal(isNamed ? ofNamedEndpoints(text) : text)

@@ -2,14 +2,14 @@ import { Effect, Semaphore } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
 import { RateLimited } from "../../domain/errors/Retriable.ts"
 
-/** Of the ten connections of a process: the others are for payments, callbacks, webhooks and reads of one record. */
+/** Of a process's ten connections; the others are for payments, callbacks, webhooks and reads of single records. */
 const READS_AT_ONCE = 3
-/** The read that runs, and those that wait for it. */
+/** The running read and those that wait for it. */
 const READS_A_HOLDER = 8
-/** A read takes some milliseconds, and eight of the longest less than this. */
+/** A read takes milliseconds, and eight of the longest take less than this. */
 const RETRY_AFTER_SECONDS = 1
 
-/** The name under which all operators take turns. No tenant has this name. */
+/** The name under which all operators share one queue. No tenant has this name. */
 export const OPERATORS = "console"
 
 interface Holder {
@@ -18,9 +18,9 @@ interface Holder {
 }
 
 /**
- * The places for reads that look at many rows: lists and searches. A few run at once in a process, each on a connection of its own, because statements that
- * share one wait for each other. Of one holder, a tenant or the console, one runs at a time, so that none has all the places; and a few more wait for
- * it. A further one is refused before anything is read.
+ * Limits reads of many rows: lists and searches. A few run at once in a process, each on its own connection, because statements
+ * that share one wait for each other. Of one holder, a tenant or the console, one runs at a time, so that none takes all the
+ * slots, and a few more may wait. Any further one is refused before anything is read.
  */
 export const makeHeavyReads = (sql: SqlClient.SqlClient) => {
   const places = Semaphore.makeUnsafe(READS_AT_ONCE)
@@ -56,7 +56,7 @@ export const makeHeavyReads = (sql: SqlClient.SqlClient) => {
       )
 }
 
-/** One moment of the database for all statements of a read, which has a connection of its own. */
+/** Runs all statements of a read in one snapshot, on its own connection. */
 export const ofOneMoment =
   (sql: SqlClient.SqlClient) =>
   <A, E>(read: Effect.Effect<A, E>): Effect.Effect<A, E | SqlError.SqlError> =>

@@ -2,19 +2,23 @@ import { Context, Effect } from "effect"
 import { SqlError } from "effect/sql"
 
 /**
- * Around a statement about one tenant's rows: on Citus it fails at once while that tenant's server does not answer, and few at a time are sent to one server,
- * so that one which falls silent leaves connections to the others. On PostgreSQL it is the statement.
+ * Wraps a statement about one tenant's rows. On Citus it fails at once while the tenant's server does not answer, and few
+ * statements are sent to one server at a time, so that a silent server leaves connections to the others. On plain PostgreSQL it
+ * changes nothing.
  */
 export type OnTenantServer = (appId: string) => <A, E>(statement: Effect.Effect<A, E>) => Effect.Effect<A, E | SqlError.SqlError>
 export const OnTenantServer = Context.Reference<OnTenantServer>("gateway/persistence/OnTenantServer", {
   defaultValue: () => () => (statement) => statement
 })
 
-/** Of the ten connections of a process; what is of no tenant, and the probes of servers, have the rest. */
+/** Of a process's ten connections; statements without a tenant and probes of servers use the rest. */
 const SLOTS_IN_ALL = 8
-/** Of these so many are one server's at most: as far as the others keep their share. */
+/** The most slots of one server, provided that the others keep their share. */
 const SLOTS_A_SERVER = 4
-/** Of these so many are for claims, sweeps and what is asked of every server, and always one less than its share: the others are for requests alone. */
+/**
+ * The most slots of one server for claims, sweeps and statements to every server, and always one less than its share: the
+ * others are for requests only.
+ */
 const BACKGROUND_A_SERVER = 2
 
 type StatementUse = "request" | "background"
@@ -28,10 +32,10 @@ interface Waiting {
 }
 
 /**
- * How many statements one process sends to the servers of tenants at a time: a server that does not answer holds no more connections than
- * its share, and the others go on with the rest. Each has an even share kept for it, as far as there are enough. A caller that waits for a
- * slot when the server is found to be silent is refused, and so is every caller until it answers. A server that is none of these, such as
- * one of no tenants, has no slots.
+ * Limits how many statements a process sends to the servers of tenants at a time: a server that does not answer holds only its
+ * share of the connections, and the others continue with the rest. Each server has an equal share reserved, as far as there are
+ * enough slots. When a server is found to be silent, callers that wait for its slots are refused, and so are all later ones
+ * until it answers. Any other server, such as one without tenants, has no slots.
  */
 export const serverSlots = (isSilent: (server: string) => boolean, servers: () => ReadonlySet<string>) => {
   const taken = new Map<string, number>()
@@ -55,7 +59,7 @@ export const serverSlots = (isSilent: (server: string) => boolean, servers: () =
     return inAll + kept < SLOTS_IN_ALL
   }
 
-  /** Not interruptible where a slot is free: an interruption after it was counted would keep it for ever. */
+  /** Uninterruptible when a slot is free: an interruption after it was counted would lose it for ever. */
   const take = (server: string, use: StatementUse, restore: Restore): Effect.Effect<void, SqlError.SqlError> =>
     Effect.suspend(() => {
       if (isSilent(server)) return notSent(server)
@@ -93,7 +97,7 @@ export const serverSlots = (isSilent: (server: string) => boolean, servers: () =
               )
             : statement
         ),
-    /** The server was found to be silent. */
+    /** Call it when the server was found to be silent. */
     refuseWaiting: (server: string) => {
       for (const one of waiting)
         if (one.server === server) {

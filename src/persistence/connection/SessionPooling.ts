@@ -3,14 +3,14 @@ import type { SqlClient, SqlError } from "effect/sql"
 import type { Connections } from "./servers/PrimaryPool.ts"
 
 /**
- * Whether a pooler stands between the gateway and the server. It may give each transaction to another session of the server, so that what
- * belongs to a session is ours only inside of a transaction.
+ * Whether there is a connection pooler between the gateway and the server. It may run each transaction in another session of
+ * the server, so session state is ours only inside a transaction.
  */
 export const SessionPooling = Context.Reference<Effect.Effect<boolean, SqlError.SqlError>>("gateway/persistence/SessionPooling", {
   defaultValue: () => Effect.succeed(false)
 })
 
-/** A server gives the client its process id; a pooler gives another one. */
+/** A server reports the process id of the session; a pooler reports another one. */
 export const isBehindPooler = (connections: Connections): Effect.Effect<boolean, SqlError.SqlError> =>
   Effect.scoped(
     Effect.flatMap(connections.get, (connection) =>
@@ -24,11 +24,11 @@ export const isBehindPooler = (connections: Connections): Effect.Effect<boolean,
 /** A session of the server for as long as the scope lives. */
 export interface OwnSession {
   readonly ask: (text: string, parameters?: ReadonlyArray<unknown>) => Effect.Effect<ReadonlyArray<unknown>, SqlError.SqlError>
-  /** How the functions for advisory locks begin that last as long as the session is ours. */
+  /** The function for advisory locks that last as long as the session is ours. */
   readonly tryLock: "pg_try_advisory_lock" | "pg_try_advisory_xact_lock"
 }
 
-/** Behind a pooler it is the session of one long transaction, which writes nothing. */
+/** Behind a pooler, the session of one long transaction that writes nothing. */
 export const ownSession = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
   const isPooled = yield* yield* SessionPooling
   const connection = yield* sql.reserve
@@ -36,7 +36,7 @@ export const ownSession = Effect.fnUntraced(function* (sql: SqlClient.SqlClient)
   if (!isPooled) return { ask, tryLock: "pg_try_advisory_lock" } satisfies OwnSession
   yield* Effect.acquireRelease(ask("BEGIN"), () => Effect.exit(ask("ROLLBACK")))
   yield* ask("SET LOCAL idle_in_transaction_session_timeout = 0")
-  // The activity of other sessions is read once in a transaction, unless the snapshot is cleared.
+  // A transaction sees other sessions' activity in one snapshot, which has to be cleared before each read.
   const fresh: OwnSession["ask"] = (text, parameters) =>
     Effect.andThen(ask("SELECT pg_stat_clear_snapshot()"), ask(text, parameters))
   return { ask: fresh, tryLock: "pg_try_advisory_xact_lock" } satisfies OwnSession

@@ -3,17 +3,17 @@ import type { SqlClient } from "effect/sql"
 import { DatabaseError } from "./DatabaseError.ts"
 import { rowsOf } from "./Rows.ts"
 
-/** A statement that PostgreSQL has not ended by itself by then has hung. */
+/** PostgreSQL ends a statement that takes longer. */
 export const STATEMENT_TIMEOUT_MS = 15_000
 
-/** The settings that every session requests when it begins, as PostgreSQL shows them. */
+/** The settings that every session requests when it begins, in the form in which PostgreSQL shows them. */
 export const sessionSettings: Readonly<Record<string, string>> = {
-  // A lock is waited for this long; one that is held longer belongs to something broken.
+  // Waiting longer for a lock means that its holder is broken.
   lock_timeout: "5s",
   statement_timeout: `${STATEMENT_TIMEOUT_MS / 1000}s`,
-  // A transaction whose node went silent gives its locks back after this.
+  // A transaction whose node stopped responding releases its locks after this.
   idle_in_transaction_session_timeout: "10s",
-  // A plan that was made while its table was young would read it from end to end until the next ANALYZE.
+  // A plan made while a table was small would keep scanning it sequentially until the next ANALYZE.
   enable_seqscan: "off",
   // Statements are short, and compiling one takes longer than running it.
   jit: "off",
@@ -23,8 +23,8 @@ export const sessionSettings: Readonly<Record<string, string>> = {
 const rows = rowsOf(Schema.Struct({ name: Schema.String, value: Schema.String, role: Schema.String }))
 
 /**
- * The settings that a role can change for itself, and so for every login of it: the search path of tables. The owner of the database sets
- * it for the database. Locks, and the reads after them, rely on READ COMMITTED.
+ * Refuses settings that a role can change for itself, and so for all its log-ins: the search path. The database's owner sets it
+ * for the database. Locks, and the reads after them, rely on READ COMMITTED.
  */
 const ofRole = rowsOf(Schema.Struct({ setting: Schema.String }))
 const ownSettings = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
@@ -40,7 +40,7 @@ const ownSettings = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
   )
 })
 
-/** Fails where sessions do not have their settings: a pooler in between may be configured to ignore what is asked for. The role has to bring it then. */
+/** Fails when sessions do not have their settings: a pooler may ignore the requested ones. The role must then set them. */
 export const settingsHold = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
   yield* ownSettings(sql)
   const names = Object.keys(sessionSettings)

@@ -3,37 +3,37 @@ import type { SqlClient, SqlError } from "effect/sql"
 import { makeTimer } from "../../runtime/Timer.ts"
 import { EndsInCommit } from "./BoundedClient.ts"
 
-/** How many steps one statement holds at most: with more, all callers would be in one batch, and the server and this process would take turns. */
+/** The most steps per statement. With more, all callers would be in one batch, and the server and this process would take turns. */
 const STEPS_A_STATEMENT = 128
-/** A batch that takes longer than this waits for a locked row: batches of other lanes no longer wait for it. */
+/** A batch that takes longer than this waits for a locked row; batches of other lanes then no longer wait for it. */
 const PATIENCE_MS = 100
-/** How many batches are in flight at most that wait for no row, and how many in all. */
+/** The most batches in flight that wait for no row, and the most in total. */
 const BATCHES_AT_ONCE = 3
 const BATCHES_IN_ALL = 4
-/** How many of them may be for one server of several: where it does not answer, the others have the rest. */
+/** The most of them for one of several servers: when it does not answer, the others keep the rest. */
 const BATCHES_A_SERVER = 2
 /** How many lanes of a failed batch run at once, and how many steps of a failed lane. */
 const LANES_AT_ONCE = 4
 const SINGLES_AT_ONCE = 2
 
-/** How steps are batched whose rows are on several servers; all of it is left out where they are on one. */
+/** How to batch steps whose rows are on several servers. All members are absent when there is one server. */
 export interface ServerLanes<Step> {
-  /** A batch holds steps of one lane: on Citus a statement is sent whole to the server of one tenant. */
+  /** A batch contains steps of one lane only, because Citus sends a statement to the server of one tenant. */
   readonly isBatchOfOneLane?: boolean
-  /** The server that a step is for, of which few batches are in flight at once; null where that is not known. */
+  /** The server of a step, for which few batches are in flight at once; null when unknown. */
   readonly serverOf?: (step: Step) => string | null
   /** Wraps a statement that begins with this step. */
   readonly around?: (step: Step) => <A, E>(statement: Effect.Effect<A, E>) => Effect.Effect<A, E | SqlError.SqlError>
 }
 
 export interface StepBatcherOptions<Step, Result, E> extends ServerLanes<Step> {
-  /** Commits all of them, or none; a result a step, in the steps' order. */
+  /** Commits all of them or none. Returns one result per step, in their order. */
   readonly statement: (steps: ReadonlyArray<Step>) => Effect.Effect<ReadonlyArray<Result>, E>
-  /** The result of a step that an earlier statement may have committed already: looks whether the step is there. */
+  /** The result of a step that an earlier statement may already have committed: checks whether the step was written. */
   readonly recover: (step: Step, result: Result) => Effect.Effect<Result, E>
-  /** Steps of one lane want the same rows: they are never in two batches at once. */
+  /** Steps of one lane need the same rows, so they are never in two batches at once. */
   readonly laneOf: (step: Step) => string
-  /** Whether nothing was committed because the rows stayed locked until the lock timeout. */
+  /** Whether nothing was committed because rows stayed locked until the lock timeout. */
   readonly isLockTimeout: (error: E | SqlError.SqlError) => boolean
 }
 
@@ -44,15 +44,15 @@ interface QueuedStep<Step, Result> {
 }
 
 /**
- * Commits steps that arrive together with one statement. Few batches are in flight at a time, and of one lane only one: a step that comes
- * alone goes at once, and under load batches grow by themselves.
+ * Commits steps that arrive together in one statement (group commit). Few batches are in flight at a time, and only one per
+ * lane: a single step starts at once, and under load batches grow by themselves.
  *
- * When a batch fails, its lanes run each by itself, and where a lane fails, too, its steps do, so that neither a bad step nor a held row
- * ever fails its neighbours. That is safe even where the failed batch was committed after all (its connection broke during the commit):
- * a step is guarded by its fence or its revision, waits for the row's lock while the lost statement still runs, and is then refused;
- * `recover` says what such a refusal means.
+ * When a batch fails, each of its lanes runs by itself, and when a lane fails too, each of its steps, so that a bad step or a
+ * locked row never fails its neighbours. That is safe even if the failed batch was committed after all (its connection broke
+ * during the commit): a step is guarded by its fence or its revision, waits for the row's lock while the lost statement still
+ * runs, and is then refused; `recover` decides what such a refusal means.
  *
- * A step costs no fiber, and a batch one. No more steps wait than requests and background work are let in.
+ * A step uses no fiber, a batch uses one. The number of waiting steps is bounded by the limits on requests and background work.
  */
 export const makeBatcher = <Step, Result, E>({
   recover,
@@ -75,7 +75,7 @@ export const makeBatcher = <Step, Result, E>({
     const count = (server: string | null, by: number) => inFlight.servers.set(server, (inFlight.servers.get(server) ?? 0) + by)
     const isFull = (server: string | null) => server !== null && (inFlight.servers.get(server) ?? 0) >= BATCHES_A_SERVER
 
-    // A step that cannot even be written down breaks its own batch, never the loop.
+    // A step that cannot be encoded fails its own batch, never the loop.
     const runStatement = (steps: ReadonlyArray<One>) => {
       const [first] = steps
       const run = Effect.suspend(() => statement(steps.map(({ step }) => step))).pipe(
@@ -112,7 +112,7 @@ export const makeBatcher = <Step, Result, E>({
         const exit = yield* runStatement(steps)
         if (Exit.isSuccess(exit))
           return yield* Effect.forEach(Arr.zip(steps, exit.value), ([one, result]) => interpret(one, result), { discard: true })
-        // Its steps would find the same rows held.
+        // Its steps would find the same rows locked.
         if (isLockTimeoutExit(exit)) return failAll(steps, exit)
       }
       yield* Effect.forEach(steps, runSingle, { concurrency: SINGLES_AT_ONCE, discard: true })
@@ -129,7 +129,7 @@ export const makeBatcher = <Step, Result, E>({
         return Effect.forEach(lanes, runLane, { concurrency: LANES_AT_ONCE, discard: true })
       })
 
-    /** The oldest steps of lanes that are not in flight, or of the one that waited longest. */
+    /** The oldest steps whose lanes are not in flight; or only the lane that waited longest. */
     const takeBatch = (): ReadonlyArray<One> => {
       const [batch, left]: [Array<One>, Array<One>] = [[], []]
       const fits = ({ lane, step }: One) =>
@@ -175,7 +175,7 @@ export const makeBatcher = <Step, Result, E>({
       }
     }
 
-    // Once everything that came in the same turn of the event loop is here.
+    // Runs after everything that arrived in the same turn of the event loop.
     const wake = () => {
       if (isAwake) return
       isAwake = true
@@ -192,8 +192,8 @@ export const makeBatcher = <Step, Result, E>({
 const missingResult = Effect.die(new Error("a money step got no result"))
 
 /**
- * Statements that share a connection wait for each other: one that may wait for a row is given a connection to itself. Inside
- * a transaction it stays there: on another connection it would wait for what its own transaction locked.
+ * Statements that share a connection wait for each other, so one that may wait for a row gets its own connection. Inside a
+ * transaction it stays there: on another connection it would wait for what its own transaction has locked.
  */
 export const onOwnConnection =
   (sql: SqlClient.SqlClient) =>

@@ -1,6 +1,6 @@
 import type { SqlClient, Statement } from "effect/sql"
 
-/** Narrows a column to the tenants that a statement is for: `AND column = ANY (…)`, or nothing where it is for all. */
+/** Restricts a column to the tenants of a statement: `AND column = ANY (…)`, or nothing for all tenants. */
 export type TenantFilter = (column: string) => Statement.Fragment
 
 export const ofAll =
@@ -9,8 +9,8 @@ export const ofAll =
     sql.literal("")
 
 /**
- * Where all of these lie in one shard, Citus sends the statement there as it is, whatever it does. Each table of a statement has to be narrowed: one that
- * is not is looked for on every server. Only `=` is passed on from one table of a join to the next.
+ * When all of them are in one shard, Citus sends the statement there unchanged. Every table of the statement must be
+ * restricted, because an unrestricted one is read on every server. Citus infers only `=` across a join.
  */
 export const ofTenants =
   (sql: SqlClient.SqlClient, appIds: ReadonlyArray<string>): TenantFilter =>

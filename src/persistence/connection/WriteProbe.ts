@@ -4,11 +4,11 @@ import { sqlState } from "./DatabaseSpans.ts"
 import { timedCommit } from "./DatabaseTimes.ts"
 import { reasonOf } from "./servers/FailureText.ts"
 
-/** A load balancer learns of a full disk within seconds, and four short statements every five seconds cost nothing. */
+/** A load balancer notices a full disk within seconds, and four short statements every five seconds cost nothing. */
 const TRIED_EVERY = "5 seconds"
-/** While writes are refused: the node gets requests again soon after they are not. */
+/** While writes are refused, so that the node gets requests again soon afterwards. */
 const TRIED_AGAIN_AFTER = "1 second"
-/** More than the memory of the sort that follows, so that the rows are written to a file: the disk has to give new blocks. */
+/** More than the memory for the rows, so that they are written to a temporary file and the disk must allocate blocks. */
 const SPILLED_LINES = 128
 const LINE_BYTES = 8_000
 const LEAST_MEMORY = "64kB"
@@ -16,14 +16,15 @@ const MARK = "payment-gateway"
 
 const DISK_FULL = "53100"
 const READ_ONLY = "25006"
-/** The role may not do what is tried, or may write no temporary files: neither says anything about payments. */
+/** The role may not do what is tried, or may write no temporary files: this says nothing about payments. */
 const PROVES_NOTHING: ReadonlyArray<string> = ["42501", "53400"]
 
 /**
- * Tries every few seconds whether the database takes what a payment writes, and answers why it does not, in one line; null where it does.
- * A transaction writes a mark into the write-ahead log and commits, as a payment does, also on a standby that commits wait for. Before that
- * it fills a temporary file of a megabyte, because a full disk still takes a short commit. No table grows, and every role may do both. On
- * Citus that is the coordinator: a worker whose disk is full stops its own tenants alone.
+ * Checks every few seconds whether the database accepts what a payment writes, and returns why it does not, in one line; null
+ * when it does. A transaction writes a message to the write-ahead log and commits, as a payment does, including the wait for a
+ * standby. Before that it fills a temporary file of a megabyte, because a full disk may still accept a short commit. No table
+ * grows, and every role may do both. On Citus this checks the coordinator: a worker with a full disk stops only its own
+ * tenants.
  */
 export const makeWriteProbe = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
   let refusal: string | null = "it is not known yet whether the database takes writes"
@@ -49,7 +50,7 @@ const written = (sql: SqlClient.SqlClient) =>
   sql
     .withTransaction(
       Effect.gen(function* () {
-        // It changes no row, and a read-only session refuses it, which is then used no more.
+        // Changes no row. A read-only session refuses it, and its connection is then discarded.
         yield* sql`UPDATE clock_watch SET doubt = doubt WHERE false`
         yield* sql`SELECT set_config('work_mem', ${LEAST_MEMORY}, true)`
         yield* sql`WITH lines AS MATERIALIZED (SELECT repeat('x', ${LINE_BYTES}::int) AS line FROM generate_series(1, ${SPILLED_LINES}::int))

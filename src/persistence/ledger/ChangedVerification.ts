@@ -16,14 +16,14 @@ import type { LedgerRule } from "./LedgerRule.ts"
 import { type PositionFolds, SETTLED_AFTER_MS } from "./PositionFolds.ts"
 import { joined, MAX_DIFFERENCES, unreadOf, type VerificationSteps } from "./VerificationSteps.ts"
 
-/** So many changed records are checked at a time. */
+/** How many changed records are checked at a time. */
 export const ChangesSize = Context.Reference<number>("gateway/persistence/ChangesSize", { defaultValue: () => 2_000 })
-/** The first stretch of time that is looked at; the next is twice as long where there was little in it, and half as long where there was much. */
+/** The first interval to examine. The next one is twice as long after few changes, and half as long after many. */
 const FIRST_STRETCH_MS = 600_000
 const SHORTEST_STRETCH_MS = 1_000
 const LITTLE = 5_000
 const MUCH = 20_000
-/** The sums behind positions are moved on by so much at a time. */
+/** The sums behind positions are advanced by this much at a time. */
 const FOLD_STRETCH_MS = 3_600_000
 
 interface Parts {
@@ -33,7 +33,10 @@ interface Parts {
   readonly rules: ReadonlyArray<LedgerRule>
 }
 
-/** Verifies what changed since a moment: the positions by the sums that are kept, every record that was written by the rules, and what is asked of all. */
+/**
+ * Verifies what changed since a given time: positions against the stored sums, every written record by the rules, and the rules
+ * that always apply to everything.
+ */
 export const changedVerification = (sql: SqlClient.SqlClient, { folds, isDistributed, rules, steps }: Parts) => {
   const { breaches, orUnread } = steps
   const ofChanges = rules.filter(isAskedOfChanges)
@@ -73,7 +76,7 @@ export const changedVerification = (sql: SqlClient.SqlClient, { folds, isDistrib
       const first = yield* breaches(one, statement, valuesOf(changes, statement))
       const again = first.length === 0 ? null : askedAgain(one, MAX_DIFFERENCES)
       if (again === null) found.push(...first)
-      // The second question finds what the first one found, but not what only the first one could not read.
+      // The second query finds everything that the first found, except what only the first could not read.
       else found.push(...unreadOf(first), ...(yield* breaches(one, again, valuesOf(changes, again))))
     }
     return found

@@ -17,7 +17,7 @@ import { EveryTenant } from "../cluster/EveryTenant.ts"
 import { rowsOf } from "../connection/Rows.ts"
 import { tellNewer } from "../transactions/NewerEventTypes.ts"
 
-/** So many floats that fell or rose are looked at in one round: those that are left are found by the next. */
+/** How many floats that fell or rose are handled in one round; the next round finds the rest. */
 const FLOATS_A_ROUND = 1_000
 
 const Amounts = { below: Schema.BigInt, available: Schema.BigInt }
@@ -25,14 +25,14 @@ const alerts = rowsOf(Schema.Struct({ currency: Currency, ...Amounts }))
 const floats = rowsOf(Schema.Struct({ appId: AppId, mode: Mode, currency: Currency }))
 const moved = rowsOf(Schema.Struct({ isLow: Schema.Boolean, reserved: Schema.BigInt, ...Amounts }))
 
-/** FloatAlerts on PostgreSQL: two columns of `float_positions`, which no step of a payment touches. */
+/** FloatAlerts on PostgreSQL: two columns of `float_positions`, which no step of a payment writes. */
 export const FloatAlertsPg = layerOf(FloatAlerts)(function* () {
   const sql = yield* SqlClient.SqlClient
   const everyTenant = yield* EveryTenant
   const randomSource = yield* RandomSource
   const trail = auditTrail(sql, (yield* Vault).hash)
   const available = sql.literal("greatest(available_minor - receivable_minor, 0)")
-  /** The float is on the other side of its amount than it was when it was last looked at. */
+  /** The float has crossed its threshold since the last check. */
   const hasCrossed = sql.literal(
     "alert_below_minor IS NOT NULL AND (greatest(available_minor - receivable_minor, 0) < alert_below_minor) <> alert_told"
   )
@@ -59,7 +59,7 @@ export const FloatAlertsPg = layerOf(FloatAlerts)(function* () {
     )
   )
 
-  /** The position is locked until the event is written: of several nodes one tells it. */
+  /** The position is locked until the event is written, so that only one node writes it. */
   const tellOne = Effect.fnUntraced(function* ({ appId, currency, mode }: FloatName, at: Instant) {
     const [row] = yield* moved(sql`UPDATE float_positions SET alert_told = NOT alert_told
       WHERE app_id = ${appId} AND mode = ${mode} AND currency = ${currency} AND ${hasCrossed}
@@ -76,7 +76,7 @@ export const FloatAlertsPg = layerOf(FloatAlerts)(function* () {
         sql`SELECT app_id AS "appId", mode, currency FROM float_positions WHERE ${hasCrossed} ${of("app_id")} LIMIT ${FLOATS_A_ROUND}`
       )
     )
-    // A float whose event cannot be written does not hold up the others.
+    // A float whose event cannot be written does not block the others.
     const exits = yield* Effect.forEach(rows, (float) => Effect.exit(tellOne(float, at)))
     const failed = exits.find(Exit.isFailure)
     if (failed !== undefined) return yield* failed

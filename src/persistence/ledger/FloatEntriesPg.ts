@@ -10,9 +10,12 @@ import { Moment, rowsOf } from "../connection/Rows.ts"
 import { NoteAlone } from "../transactions/StoredNote.ts"
 import { statementReader } from "./StatementPg.ts"
 
-/** The newest so much is looked at first; each further step back is twice as long. */
+/** The most recent interval, which is searched first; each further step back is twice as long. */
 const FIRST_STEP_MS = 900_000
-/** No step back begins later than this. One more takes about as long as all before it together, well below the statement timeout. */
+/**
+ * No step back begins later than this. One more step takes about as long as all before it together, well below the statement
+ * timeout.
+ */
 const LOOK_FOR_MS = 4_000
 
 const Balance = { available: Schema.BigInt, reserved: Schema.BigInt }
@@ -33,7 +36,7 @@ const adjustments = rowsOf(
   Schema.Struct({ at: Moment, direction: Schema.Literals(["credit", "debit"]), currency: Currency, amount: Schema.BigInt })
 )
 
-/** The entries of `from <= at < to`, before a position at its end; null at an open end. */
+/** The entries with `from <= at < to`, ending before a position; null at an open end. */
 interface Span {
   readonly from: Instant | null
   readonly to: Instant | null
@@ -41,8 +44,9 @@ interface Span {
 }
 
 /**
- * FloatEntries on PostgreSQL, which reads the journal. No index has the entries of one float: each payment would pay for it with its own entries.
- * The index of ages, which costs a payment nothing, finds each step back, and where a tenant has few entries, the key that begins with its name.
+ * FloatEntries on PostgreSQL, reading the journal. There is no index of the entries of one float, because each payment would
+ * pay for it with every entry. Each step back uses the index by age, which costs a payment nothing, or, for a tenant with few
+ * entries, the key that begins with the tenant.
  */
 export const FloatEntriesPg = layerOf(FloatEntries)(function* () {
   const sql = yield* SqlClient.SqlClient
@@ -67,11 +71,11 @@ export const FloatEntriesPg = layerOf(FloatEntries)(function* () {
 
   const list = Effect.fn("FloatEntries.list")(
     function* (float: FloatName, before: EntryPosition | null, limit: number) {
-      // The position and every step back are of one moment, so that they agree.
+      // The position and every step back are from one snapshot, so that they agree.
       yield* sql`SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY`
       const began = yield* Clock.currentTimeMillis
       const [now] = before === null ? yield* balanceNow(float) : [before.balance]
-      // Every entry has its position.
+      // Every entry has a position.
       if (now === undefined) return { items: [], next: null }
       let balance = now
       const items: Array<FloatEntry> = []
@@ -80,7 +84,7 @@ export const FloatEntriesPg = layerOf(FloatEntries)(function* () {
         const start = (to ?? began) - step
         const isLast = start <= 0
         const room = limit - items.length
-        // One more than there is room for tells whether there is another.
+        // One more than fits shows whether there is another entry.
         const found = yield* postedIn(float, { from: isLast ? null : start, to, before }, room + 1)
         for (const { available, reserved, ...entry } of found.slice(0, room)) {
           items.push({ ...entry, change: { available, reserved }, after: balance })

@@ -56,7 +56,7 @@ const applyAll = (sql: SqlClient.SqlClient, statementFor: typeof applyStatement)
     linkedBatch("apply", steps, ({ next }) => next)
   )
 
-/** The deliveries of newer event types, in the commit of the steps that tell of them. */
+/** The deliveries of newer event types, in the commit of the steps that cause them. */
 const withNewerEvents = <E>(
   sql: SqlClient.SqlClient,
   steps: ReadonlyArray<ApplyStep>,
@@ -69,14 +69,14 @@ const withNewerEvents = <E>(
 }
 
 /**
- * FloatLedger on PostgreSQL: it batches steps and calls the functions of the database that commit them. `open_step` and `open_steps` make a
- * float reservation, `apply_step` and `apply_steps` settle or release it: one for a step that is alone, one for several.
+ * FloatLedger on PostgreSQL: batches steps and calls the database functions that commit them. `open_step` and `open_steps` make
+ * a float reservation, `apply_step` and `apply_steps` settle or release it; the singular form is for a single step.
  *
- * It owns float_positions, journal and float_adjustments, and the writes to transactions, events and deliveries that belong to a
- * money step.
+ * It owns float_positions, journal and float_adjustments, and the writes to transactions, events and deliveries that belong to
+ * a money step.
  *
- * Each call is one commit. It locks every row that it decides about, in one order for all of them, and so concurrent steps wait for each
- * other. A key's fence and a record's revision guard against a second commit.
+ * Each call is one commit. It locks every row on which it decides, in one order for all calls, so that concurrent steps wait
+ * for each other. A key's fence and a record's revision prevent a second commit.
  */
 export const FloatLedgerPg = layerOf(FloatLedger)(function* () {
   const sql = yield* SqlClient.SqlClient
@@ -97,7 +97,7 @@ export const FloatLedgerPg = layerOf(FloatLedger)(function* () {
     isLockTimeout
   })
   const apply = yield* makeBatcher({
-    // A batch in which one float is full runs again, step by step.
+    // When one float of a batch is full, the steps run again one by one.
     statement: (steps: ReadonlyArray<Traced<ApplyStep>>) =>
       Effect.catchIf(
         applyBatch(steps),
@@ -124,10 +124,10 @@ export const FloatLedgerPg = layerOf(FloatLedger)(function* () {
   return { open: withRootTraceparent(open), apply: withTraceparent(apply), resolve, adjust, positions }
 })
 
-// A connection can break after the commit of a money step and before its answer. The step then runs again and is refused. These two
-// find out whether this very step was committed, or whether another request was faster.
+// A connection can break after the commit of a money step and before its result arrives. The step then runs again and is
+// refused. These two functions find out whether this step was committed, or whether another request was faster.
 
-/** ClaimLost means Opened where the key is pinned to this step's own transaction. */
+/** ClaimLost means Opened when the key is linked to this step's own transaction. */
 const recoverOpen = (sql: SqlClient.SqlClient, onTenantServer: OnTenantServer) =>
   Effect.fnUntraced(function* ({ claim, transaction }: OpenStep, result: OpenOutcome) {
     if (result._tag !== "ClaimLost") return result
@@ -139,7 +139,7 @@ const recoverOpen = (sql: SqlClient.SqlClient, onTenantServer: OnTenantServer) =
     return rows.length === 1 ? ({ _tag: "Opened" } satisfies OpenOutcome) : result
   })
 
-/** Stale means Applied where this step's own row stands in the journal. */
+/** Stale means Applied when this step's own row is in the journal. */
 const recoverApply = (sql: SqlClient.SqlClient, onTenantServer: OnTenantServer) =>
   Effect.fnUntraced(function* ({ expectedRevision, line, next: { appId, reference } }: ApplyStep, result: ApplyOutcome) {
     if (result._tag !== "Stale") return result
@@ -152,7 +152,7 @@ const recoverApply = (sql: SqlClient.SqlClient, onTenantServer: OnTenantServer) 
 
 type TracedApplyStep = Traced<ApplyStep>
 
-/** One value of each posting, as PostgreSQL writes an array: currencies, accounts and amounts need no quotes. */
+/** One value of each posting, as a PostgreSQL array literal: currencies, accounts and amounts need no quotes. */
 const arrayOf = ({ entry }: TracedApplyStep, of: (posting: Posting) => string | bigint): string =>
   `{${entry === null ? "" : entry.postings.map(of).join(",")}}`
 
@@ -179,14 +179,14 @@ const steps = columnsOf<TracedApplyStep>({
   }
 })
 
-/** Applies one fact, and a batch of them: the functions of the database say how. */
+/** The functions that apply one fact, or a batch of them. */
 const applyStepCall = `SELECT applied FROM ${callOf("apply_step", steps.names)}`
 const applyStepsCall = `SELECT applied FROM ${callOf("apply_steps", steps.names)}`
-/** The same on Citus, of steps of one tenant. */
+/** The same on Citus, for steps of one tenant. */
 const applyStepOfTenantCall = `SELECT applied FROM ${callOfTenant("apply_step", steps.names)}`
 const applyStepsOfTenantCall = `SELECT applied FROM ${callOfTenant("apply_steps", ["app", ...steps.names])}`
 
-/** The statement for these steps, and its parameters. A step that is alone costs less by itself, several less together. */
+/** The statement for these steps, and its parameters. For one step the single form is cheaper, for several the batch. */
 export const applyStatement = (all: ReadonlyArray<TracedApplyStep>): readonly [string, ReadonlyArray<unknown>] => {
   const [step] = all
   return step !== undefined && all.length === 1 ? [applyStepCall, steps.values(step)] : [applyStepsCall, steps.arrays(all)]

@@ -9,10 +9,10 @@ import { breachesStatement, type LedgerRule } from "./LedgerRule.ts"
 import { type Forms, formsOfLinked, formsOfPairs, lookedUp, narrowing, recordsOf } from "./LedgerSlices.ts"
 import { joined, type VerificationSteps } from "./VerificationSteps.ts"
 
-// The changes of a stretch of time, and how every rule is asked of them alone. All is looked up by the stretch or by what the changed rows lead
-// to, so that it takes as long as there are changes.
+// The changes of a time interval, and how to apply every rule to them alone. All rows are looked up by time or from the changed
+// rows, so that the duration depends on the number of changes.
 
-/** Records, adjustments and names that changed in a stretch of time: `from <= at < to`, without an end where one of them is null. */
+/** Records, adjustments and names that changed in an interval: `from <= at < to`; null at an open end. */
 export interface Changes {
   readonly appIds: ReadonlyArray<string>
   readonly references: ReadonlyArray<string>
@@ -20,19 +20,22 @@ export interface Changes {
   readonly to: Instant | null
 }
 
-/** Rules of what depends on no record's past: on what operators did, on a week's windows, on when rows were removed. They are asked as they stand. */
+/**
+ * Rules that depend on no record's past, but on what operators did, on a week's windows, or on when rows were removed. They are
+ * applied unchanged.
+ */
 const asTheyStand = [
   "console_postings_have_two_people",
   "windows_are_counted",
   "keys_are_kept_long_enough",
   "windows_are_kept_long_enough"
 ]
-/** Rules of what is open now, which open_work has. */
+/** Rules about the records that are open now, which open_work lists. */
 const ofOpenRecords = ["reserved_is_what_is_open", "open_records_have_their_position"]
-/** Asked of the sums that are kept of what was posted before (`PositionFolds`). */
+/** Applied to the stored sums of earlier postings (`PositionFolds`). */
 const ofFolds = "positions_are_the_fold"
 
-/** Without an end nothing is too late, 'infinity' neither. Both ends are known when the statement is planned. */
+/** Without an end nothing is too late, not even 'infinity'. Both ends are known when the statement is planned. */
 const isBefore = (at: string, end: string, margin = "") =>
   `(${at} < ${end}::timestamptz${margin} OR ${end}::timestamptz = 'infinity'::timestamptz)`
 const within = (at: string, [from, to]: readonly [string, string]) => `${at} >= ${from}::timestamptz AND ${isBefore(at, to)}`
@@ -43,17 +46,17 @@ const atMoment = "l.app_id = s.app_id AND l.mode = s.mode AND l.created_at = s.a
 const dueOf = `
   SELECT q.* FROM due_deliveries q LEFT JOIN deliveries d ON d.app_id = q.app_id AND d.mode = q.mode AND d.id = q.id
   WHERE d.id IS NOT NULL OR ${inStretch("q.created_at")}`
-/** Deliveries of changed records, and those that came to be due in the stretch. */
+/** Deliveries of changed records, and those that became due in the interval. */
 const deliveriesAndDue = (deliveries: string, due: string) => `
   ${lookedUp(deliveries, "moments", atMoment)} UNION
   ${lookedUp(deliveries, `(SELECT * FROM ${due} q WHERE ${inStretch("q.created_at")})`, byId("id"))}`
 
-/** A request that waits for its provider opens its record so much later than it claimed its key. */
+/** A request that waits for its provider opens its record this long after it claimed its key. */
 const KEY_BEFORE_RECORD = "20 seconds"
 
 const forms: Forms = {
   ...formsOfPairs,
-  // The audit log is an operator's, and short: its rows that name one of the references.
+  // The audit log is the operators' and short: its rows that name one of the references.
   audit_log: `
     SELECT a.* FROM audit_log a WHERE a.details ~ '"(reference|resolved)"' AND EXISTS (
       SELECT 1 FROM regexp_matches(a.details, '"(?:reference|resolved)"\\s*:\\s*"([^"]*)"', 'g') AS m(found) WHERE m.found[1] = ANY ($2::text[]))`,
@@ -73,7 +76,7 @@ const forms: Forms = {
   ),
   provider_references: `${formsOfPairs["provider_references"]} UNION
     SELECT r.* FROM provider_references r ${ofPairs("r")} WHERE ${inStretch("r.written_at")}`,
-  // A recipient was last used at the moment of a step of the payout that went there.
+  // A recipient was last used at the time of a step of a payout to it.
   beneficiaries: `
     SELECT b.* FROM (${lookedUp(
       "beneficiaries",
@@ -88,7 +91,7 @@ const forms: Forms = {
   named_due_deliveries: ofNamedEndpoints(dueOf)
 }
 
-/** Where a rule needs more rows of a table, or others, than those of the changed records. */
+/** For rules that need additional rows of a table, or other rows than those of the changed records. */
 const besides: Readonly<Record<string, Forms>> = {
   ...formsOfLinked,
   quotes_are_used_once: {
@@ -120,13 +123,16 @@ const besides: Readonly<Record<string, Forms>> = {
   }
 }
 
-/** A key that was claimed long before its record, by a request that died and came again, is found among all of its tenant's. */
+/**
+ * A key that was claimed long before its record, by a request that died and was repeated, is found among all of its tenant's
+ * keys.
+ */
 const ofTenants: Forms = {
   idempotency_keys: "SELECT * FROM idempotency_keys WHERE app_id IN (SELECT app_id FROM pairs)"
 }
 const looksAgain = "records_have_their_key"
 
-/** Rules that begin with few rows, and look up what belongs to them in tables that grow for ever. */
+/** Rules that start from few rows, and look up the related rows in tables that only grow. */
 const bySmall: Readonly<Record<string, Forms>> = {
   ...Object.fromEntries(
     ofOpenRecords.map((rule) => [rule, { transactions: recordsOf("SELECT app_id, reference FROM open_work") }])
@@ -142,12 +148,12 @@ const bySmall: Readonly<Record<string, Forms>> = {
 const ofRule = (rule: string): Forms => {
   const own = { ...forms, ...besides[rule] }
   if (rule !== "deliveries_have_their_event") return own
-  // There a delivery leads to its event, and elsewhere an event to its delivery.
+  // There a delivery leads to its event; elsewhere an event leads to its delivery.
   const { events, ...rest } = own
   return { ...rest, events: events ?? "" }
 }
 
-/** A key that was claimed long before its record, or long after it, with all the others of that record. */
+/** A key that was claimed long before or after its record, with all other keys of that record. */
 const farKeys = `SELECT DISTINCT k.app_id, k.reference FROM idempotency_keys k JOIN transactions t ON t.app_id = k.app_id AND t.reference = k.reference
   WHERE ${inStretch("k.created_at")} AND (t.created_at < k.created_at OR t.created_at > k.created_at + interval '${KEY_BEFORE_RECORD}')`
 /** A tenant's keys are read once for all of these. */
@@ -156,13 +162,19 @@ const ofFarKeys = lookedUp(
   "(SELECT DISTINCT app_id FROM far)",
   "l.app_id = s.app_id AND l.reference IN (SELECT reference FROM far)"
 )
-/** Deliveries of a time, by the index of each tenant's: those of all tenants have none. A recovery's bear another moment than their event. */
+/**
+ * Deliveries in an interval, by each tenant's index, because no index covers all tenants. A recovery's deliveries have another
+ * time than their event.
+ */
 const deliveriesWhere = (isWithin: string) => `
   SELECT x.* FROM tenants n CROSS JOIN (VALUES ('live'), ('test')) AS m(mode)
   CROSS JOIN LATERAL (SELECT * FROM deliveries l WHERE l.app_id = n.app_id AND l.mode = m.mode AND ${isWithin} OFFSET 0) x`
 const namedOfStretch = `SELECT * FROM named_deliveries l WHERE ${inStretch("l.created_at")}`
 
-/** The rules that are asked of all that was ever written a stretch of time after another: each reads a table that grows and that no slice finds by its references. */
+/**
+ * The rules that are applied to all history one interval after another: each reads a growing table that cannot be sliced by
+ * reference.
+ */
 const ofStretches = [
   "keys_are_linked",
   "records_have_their_key",
@@ -176,7 +188,10 @@ const ofStretches = [
 ]
 export const isAskedOfStretches = ({ rule }: LedgerRule): boolean => ofStretches.includes(rule)
 
-/** Rows that a walk through all stretches looks at besides, because it has to see every one: those of a stretch that no changed record leads to. */
+/**
+ * Additional rows for a walk through all intervals, which has to see every row: rows of the interval to which no changed record
+ * leads.
+ */
 const ofNoRecord: Readonly<Record<string, (query: string, rule: string) => string>> = {
   idempotency_keys: (query) => `${query} UNION ${ofFarKeys}`,
   deliveries: (query, rule) =>
@@ -186,7 +201,7 @@ const ofNoRecord: Readonly<Record<string, (query: string, rule: string) => strin
     rule === "deliveries_have_their_event"
       ? query
       : `${query} UNION SELECT e.* FROM events e WHERE ${inStretch("e.created_at")} AND e.reference IS NULL`,
-  // The log is read whole where the stretch has a ruling: without one, none of its rows is about these records.
+  // The whole log is read when the interval has a ruling; without one, none of its rows is about these records.
   audit_log: (query) => `${query} AND (EXISTS (SELECT 1 FROM journal WHERE actor = 'review' OR phase = 'correct')
     OR EXISTS (SELECT 1 FROM audit_log o WHERE ${inStretch("o.at")} AND o.details ~ '"resolved"'))`
 }
@@ -204,22 +219,22 @@ const asked = (rule: LedgerRule, of: Forms, atMost: number): string => {
   return query === "WITH " ? statement : `${query} ${statement}`
 }
 
-/** Asked once of a check, without parameters. */
+/** Applied once per check, without parameters. */
 export const isAskedOnce = ({ rule }: LedgerRule): boolean => asTheyStand.includes(rule) || ofOpenRecords.includes(rule)
-/** As `breachesStatement`, where what it begins with is small. */
+/** As `breachesStatement`, when it starts from few rows. */
 export const askedBySmall = (rule: LedgerRule, atMost: number): string => asked(rule, bySmall[rule.rule] ?? {}, atMost)
 
-/** How many rows the rule checks, of the same. */
+/** How many rows the rule checks, for the same case. */
 export const countedBySmall = ({ counted, rule }: LedgerRule): string => {
   const query = narrowing(bySmall[rule] ?? {}, counted)
   return query === "WITH " ? counted : `${query} ${counted}`
 }
 
-/** Asked of changes; their values are the parameters. */
+/** Applied to changes, whose values are the parameters. */
 export const isAskedOfChanges = (rule: LedgerRule): boolean => !isAskedOnce(rule) && rule.rule !== ofFolds
 export const askedOfChanges = (rule: LedgerRule, atMost: number): string => asked(rule, ofRule(rule.rule), atMost)
 
-/** As `askedOfChanges`, of a stretch of a walk through all of them. */
+/** As `askedOfChanges`, for one interval of a walk through all of them. */
 export const askedOfStretch = (rule: LedgerRule, atMost: number): string => asked(rule, wholly(rule.rule), atMost)
 
 const between = (at: string) => within(at, ["$1", "$2"])
@@ -233,15 +248,15 @@ const countedIn: Forms = {
   transaction_history: `SELECT * FROM transaction_history WHERE ${between("at")}`,
   deliveries: deliveriesWhere(between("l.created_at"))
 }
-/** How many rows of a stretch the rule checks: each is of one stretch. The parameters are its ends. */
+/** How many rows of an interval the rule checks: each row is in one interval. The parameters are its ends. */
 export const countedInStretch = ({ counted }: LedgerRule): string => `${narrowing(countedIn, counted)} ${counted}`
 
-/** A second question where the first one found something, that may have to look at more; null where the first one was enough. */
+/** A second query, after the first found something, that may have to read more; null when the first is sufficient. */
 export const askedAgain = (rule: LedgerRule, atMost: number): string | null =>
   rule.rule === looksAgain ? asked(rule, { ...ofRule(rule.rule), ...ofTenants }, atMost) : null
 
 const busy = rowsOf(Schema.Struct({ lines: Schema.Int }))
-/** How many steps were written in the stretch, as far as this many. */
+/** How many steps were written in the interval, counting up to this many. */
 export const linesIn = (sql: SqlClient.SqlClient, from: Instant | null, to: Instant | null, atMost: number) =>
   Effect.map(
     busy(sql`SELECT count(*)::int AS lines FROM (
@@ -251,7 +266,7 @@ export const linesIn = (sql: SqlClient.SqlClient, from: Instant | null, to: Inst
 
 const endOf = (at: Instant | null, open: "-infinity" | "infinity"): string => (at === null ? open : iso(at))
 
-/** The parameters that the statement reads, of those that changes have: PostgreSQL refuses one without a type. */
+/** The parameters that the statement uses, because PostgreSQL refuses an unused one without a type. */
 export const valuesOf = ({ appIds, from, references, to }: Changes, statement: string): ReadonlyArray<unknown> =>
   statement.includes("$3")
     ? [appIds, references, endOf(from, "-infinity"), endOf(to, "infinity")]
@@ -261,7 +276,10 @@ export const valuesOf = ({ appIds, from, references, to }: Changes, statement: s
 
 const pairs = rowsOf(Schema.Struct({ appId: Schema.String, reference: Schema.String }))
 
-/** A query for each table that names records, adjustments or events: those that were written in the stretch, and at its open end what is open. */
+/**
+ * One query for each table that names records, adjustments or events: those written in the interval, and at its open end
+ * everything that is open.
+ */
 const written = (to: Instant | null): ReadonlyArray<string> => [
   `SELECT app_id, reference FROM journal WHERE ${between("at")}`,
   `SELECT app_id, reference FROM transactions WHERE ${between("created_at")}`,
@@ -275,7 +293,7 @@ const written = (to: Instant | null): ReadonlyArray<string> => [
   ...(to === null ? ["SELECT app_id, reference FROM open_work"] : [])
 ]
 
-/** The name of every record, adjustment or event that one of these tables says was written in the stretch. */
+/** The names of all records, adjustments and events that were written in the interval according to one of these tables. */
 export const changedIn = (
   sql: SqlClient.SqlClient,
   from: Instant | null,

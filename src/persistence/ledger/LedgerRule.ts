@@ -1,4 +1,7 @@
-/** One rule of `ledger verify`: `counted` says how many rows it checks, `broken` gives (subject, found) of each row that breaks it. */
+/**
+ * One rule of `ledger verify`. `counted` returns how many rows it checks, `broken` returns (subject, found) of each row that
+ * violates it.
+ */
 export interface LedgerRule {
   readonly rule: string
   readonly counted: string
@@ -6,16 +9,16 @@ export interface LedgerRule {
 }
 
 /**
- * Selects at most so many rows that break a rule. OFFSET makes PostgreSQL plan the rule as a whole: a plan for the first rows would look up
- * one row after another, and where no row breaks the rule, all of them.
+ * Selects at most this many rows that violate a rule. OFFSET makes PostgreSQL plan the rule as a whole: a plan for the first
+ * rows would look up one row after another, and all of them when no row violates the rule.
  */
 export const breachesStatement = ({ broken }: LedgerRule, atMost: number): string =>
   `SELECT coalesce(subject, '') AS subject, coalesce(found, 'a value is missing') AS found
     FROM (${broken} OFFSET 0) AS breaches ORDER BY 1 LIMIT ${atMost}`
 
 /**
- * The planner's settings for a rule. Whole tables are read from end to end and joined by hashing, never row by row, and in the order in which
- * the rule names them. So a record is read once, and not once for each of its postings.
+ * The planner's settings for a rule. Whole tables are scanned sequentially and joined by hashing, never row by row, and in the
+ * order in which the rule names them. So a record is read once, not once for each of its postings.
  */
 export const auditSettings = {
   enable_seqscan: "on",

@@ -4,18 +4,24 @@ import type { Distribution } from "../connection/Distribution.ts"
 import { rowsOf } from "../connection/Rows.ts"
 import { breachesStatement, type LedgerRule } from "./LedgerRule.ts"
 
-/** Some references, each with its tenant; on Citus of one tenant. Whatever is stored under them is checked together, in one snapshot. */
+/**
+ * Some references with their tenants; on Citus all of one tenant. Everything that is stored under them is checked together, in
+ * one snapshot.
+ */
 export interface Slice {
   readonly appIds: ReadonlyArray<string>
   readonly references: ReadonlyArray<string>
 }
 
-/** The tables and views that a slice narrows. Each has an index that begins with the tenant and the reference, or the other way round. */
+/**
+ * The tables and views that a slice restricts. Each has an index that begins with the tenant and the reference, in either
+ * order.
+ */
 const narrowed = ["transactions", "journal", "postings", "transaction_history", "float_adjustments", "open_work"]
 
 /**
- * The rules that look at one record, or at one adjustment, at a time: a row breaks one of them, or does not, whatever is stored under other
- * references. They read no other tables than those that a slice narrows.
+ * The rules about a single record or adjustment: whether a row violates one of them does not depend on rows under other
+ * references. They read only tables that a slice restricts.
  */
 const ofOneRecord: ReadonlySet<string> = new Set([
   "entries_balance",
@@ -39,7 +45,10 @@ const ofOneRecord: ReadonlySet<string> = new Set([
   "history_is_as_written",
   "calls_are_as_written"
 ])
-/** Those that hold a record against rows that its columns lead to. Some lead from one tenant to another, which cannot be asked of Citus. */
+/**
+ * Rules that compare a record with rows to which its columns lead. Some lead to another tenant, which cannot be queried on
+ * Citus.
+ */
 const ofLinkedRows: ReadonlySet<string> = new Set([
   "outcomes_were_told",
   "provider_references_are_found",
@@ -49,12 +58,13 @@ const ofLinkedRows: ReadonlySet<string> = new Set([
 export const isOfOneRecord = ({ rule }: LedgerRule): boolean => ofOneRecord.has(rule)
 
 /**
- * A query by the name of the table that it stands for while a rule is asked of a part of the ledger. A name of a WITH query stands for the table
- * in all that follows, so that a rule is asked in the same words of a part and of everything. A query may read those before it.
+ * Queries by the name of the table that they replace while a rule is applied to part of the ledger. The name of a WITH query
+ * hides the table in everything that follows, so that a rule has the same text for a part and for everything. A query may read
+ * those before it.
  */
 export type Forms = Readonly<Record<string, string>>
 
-/** The WITH query of those that the text needs, or that one of these needs. */
+/** The WITH clause with the queries that the text needs, directly or through others. */
 export const narrowing = (forms: Forms, text: string): string => {
   const needed: Array<readonly [string, string]> = []
   for (const one of Object.entries(forms).toReversed()) {
@@ -64,17 +74,17 @@ export const narrowing = (forms: Forms, text: string): string => {
   return `WITH ${needed.map(([name, query]) => `${name} AS MATERIALIZED (${query})`).join(", ")}`
 }
 
-/** Rows of a table for each row of `of`, looked up one by one: OFFSET keeps the planner from reading the table from end to end. */
+/** Rows of a table for each row of `of`, looked up one by one: OFFSET prevents the planner from scanning the whole table. */
 export const lookedUp = (table: string, of: string, where: string): string =>
   `SELECT x.* FROM ${of} AS s CROSS JOIN LATERAL (SELECT * FROM ${table} l WHERE ${where} OFFSET 0) x`
 
 const byReference = "l.app_id = s.app_id AND l.reference = s.reference"
 
-/** Of some references, each with its tenant; the parameters are the tenants and the references. */
+/** For some references with their tenants, which are the parameters. */
 export const formsOfPairs: Forms = {
   pairs: "SELECT * FROM unnest($1::text[], $2::text[]) AS p(app_id, reference)",
   ...Object.fromEntries(narrowed.map((table) => [table, lookedUp(table, "pairs", byReference)])),
-  // When something was written of a record: an event bears the moment of its step, and so does a delivery.
+  // The times at which something was written about a record: an event and a delivery have the time of their step.
   moments: `
     SELECT app_id, mode, at FROM journal UNION SELECT app_id, mode, created_at FROM transactions
     UNION SELECT app_id, mode, to_timestamp((well_formed(record)->>'completedAt')::float8 / 1000) FROM transactions`,
@@ -88,10 +98,10 @@ export const formsOfPairs: Forms = {
   )
 }
 
-/** The records of some keys, which a query answers. */
+/** The records with the keys that a query returns. */
 export const recordsOf = (keys: string): string => lookedUp("transactions", `(${keys})`, byReference)
 
-/** The rows that a rule reads besides: of two records with one name at a provider, the one may be in the slice and the other not. */
+/** The additional rows that a rule reads: of two records with one name at a provider, only one may be in the slice. */
 export const formsOfLinked: Readonly<Record<string, Forms>> = {
   provider_references_are_used_once: {
     transactions: recordsOf(`
@@ -104,7 +114,7 @@ export const formsOfLinked: Readonly<Record<string, Forms>> = {
 export interface Slicing {
   readonly has: (rule: LedgerRule) => boolean
   readonly values: (slice: Slice) => ReadonlyArray<unknown>
-  /** As `breachesStatement`, of a slice: its values are the parameters. */
+  /** As `breachesStatement`, for a slice, whose values are the parameters. */
   readonly breaches: (rule: LedgerRule, atMost: number) => string
   readonly of: (found: ReadonlyArray<{ readonly appId: string; readonly reference: string }>) => ReadonlyArray<Slice>
   /** How many rows of a slice each of the rules checks, in their order. */
@@ -125,7 +135,7 @@ const ofTenant = `WITH ${narrowed
   .map((name) => `${name} AS (SELECT * FROM ${name} WHERE app_id = $1::text AND reference = ANY ($2::text[]))`)
   .join(", ")}`
 
-/** On Citus the server that has the tenant answers alone. */
+/** On Citus only the tenant's server is queried. */
 const onCitus: Slicing = {
   of: (found) => [...Map.groupBy(found, ({ appId }) => appId).values()].map(sliceOf),
   has: isOfOneRecord,
@@ -162,12 +172,12 @@ const names = rowsOf(
 )
 const nameColumns = "provider, mode, provider_reference, app_id, reference"
 
-/** Every reference stands in one of them, but for a record that has lost all its lines. */
+/** Every reference is in one of these tables, except a record that has lost all its lines. */
 const written = ["journal", "open_work", "float_adjustments"]
 
 /**
- * The places in the order in which slices follow each other; `after` null is the beginning. Read before the settings for rules are made: each
- * walks an index, and no more of it than the answer needs.
+ * The places between slices, in their order; `after` null is the beginning. They are read before the planner settings for rules
+ * are made: each walks an index, and no further than the result needs.
  */
 export const ledgerSlices = (sql: SqlClient.SqlClient) => ({
   /** The next tenant with anything written; null at the end. */
@@ -179,7 +189,7 @@ export const ledgerSlices = (sql: SqlClient.SqlClient) => ({
       ([found]) => found?.appId ?? null
     )
   },
-  /** At most `size` of the references that the tenant has next. */
+  /** The tenant's next references, at most `size`. */
   referencesAfter: (appId: string, after: string | null, size: number) => {
     const rest = after === null ? "" : "AND reference > $2::text"
     const next = written
@@ -192,7 +202,7 @@ export const ledgerSlices = (sql: SqlClient.SqlClient) => ({
       rows.map(({ reference }) => reference)
     )
   },
-  /** At most `size` of the names that providers gave records next, and how a rule about them is asked of these alone. */
+  /** The next `size` names that providers gave to records, and how to apply a rule about names to these only. */
   namesAfter: Effect.fnUntraced(function* (after: ReadonlyArray<string> | null, size: number) {
     const rest = after === null ? "" : `WHERE (${nameColumns}) > ($1::text, $2::text, $3::text, $4::text, $5::text)`
     const values = after ?? []
@@ -216,7 +226,7 @@ export const ledgerSlices = (sql: SqlClient.SqlClient) => ({
     }
   }),
   /**
-   * Of the next `size` records of all tenants those that nothing was written about, which no slice of a tenant has; `reached` is null at the
+   * Of the next `size` records of all tenants, those with no lines, which no tenant's slice contains. `reached` is null at the
    * end.
    */
   unwrittenAfter: Effect.fnUntraced(function* (after: string | null, size: number) {

@@ -8,15 +8,15 @@ import type { LedgerRule } from "./LedgerRule.ts"
 import { SETTLED_AFTER_MS } from "./PositionFolds.ts"
 import { joined, MAX_DIFFERENCES, unreadOf, type VerificationSteps } from "./VerificationSteps.ts"
 
-/** So many records of a stretch are looked at by one statement. */
+/** How many records of an interval one statement reads. */
 export const StretchSize = Context.Reference<number>("gateway/persistence/StretchSize", { defaultValue: () => 2_000 })
 const FIRST_STRETCH_MS = 600_000
 const SHORTEST_STRETCH_MS = 1_000
-/** A stretch with so many steps is made shorter before it is looked at, and the next one is longer where there were few. */
+/** An interval with this many steps is shortened before it is read; after few steps the next one is longer. */
 const MUCH = 20_000
 const LITTLE = 5_000
 
-/** Where a walk goes on: everything before `from` was looked at, nothing where it is null. */
+/** Where a walk continues: everything before `from` was checked; null: nothing was. */
 export const Stretch = Schema.Struct({ from: Schema.NullOr(Schema.Number), length: Schema.Number })
 export type Stretch = typeof Stretch.Type
 export const firstStretch: Stretch = { from: null, length: FIRST_STRETCH_MS }
@@ -32,8 +32,9 @@ interface StretchChecked {
 }
 
 /**
- * Rules that no reference finds, asked of one stretch of time after another, from the first to that which has no end. Each question is about a bounded number of
- * records, in a snapshot of its own, so that none takes longer the more there is.
+ * Applies the rules that cannot be looked up by reference to one time interval after another, from the first to the last, open
+ * one. Each query is about a bounded number of records, in its own snapshot, so that its duration does not grow with the
+ * ledger.
  */
 export const ledgerStretches = (sql: SqlClient.SqlClient, steps: VerificationSteps, rules: ReadonlyArray<LedgerRule>) => {
   const { breaches, changes, partOrUnread } = steps
@@ -50,15 +51,15 @@ export const ledgerStretches = (sql: SqlClient.SqlClient, steps: VerificationSte
     for (const { again, first, one } of statements) {
       const differences = yield* breaches(one, first, valuesOf(part, first))
       if (again === null || differences.length === 0) found.push(...differences)
-      // The second question finds what the first one found, but not what only the first one could not read.
+      // The second query finds everything that the first found, except what only the first could not read.
       else found.push(...unreadOf(differences), ...(yield* breaches(one, again, valuesOf(part, again))))
     }
     return found
   })
 
   /**
-   * The end of the next stretch; before the first tenant there is one stretch. The last one begins where all is settled: a row may be committed
-   * later than the moment that it bears.
+   * The end of the next interval. Everything before the first tenant is one interval. The last interval begins where rows are
+   * no longer added: a row may be committed later than its time.
    */
   const endOf = Effect.fnUntraced(function* ({ from, length }: Stretch) {
     const settled = (yield* Clock.currentTimeMillis) - SETTLED_AFTER_MS

@@ -29,14 +29,14 @@ import { keptRules, requestRules, windowRules } from "./rules/RequestRules.ts"
 import type { Asked } from "./UnreadRules.ts"
 import { joined, MAX_DIFFERENCES, sliceSettings, verificationSteps } from "./VerificationSteps.ts"
 
-/** So many references are checked at a time, which takes a second or two. */
+/** How many references are checked at a time, which takes a second or two. */
 export const SliceSize = Context.Reference<number>("gateway/persistence/SliceSize", { defaultValue: () => 2_000 })
-/** Positions of tenants with few entries are checked together in a step for as long as this. */
+/** Positions of tenants with few entries are checked together in one step for this long. */
 const POSITIONS_MS = 1_000
 
 /**
- * The next step of a verification: a rule that needs everything, a stretch of time, the positions behind a tenant or in the middle of one, the names that providers gave
- * behind one, the tenant's records behind one, or the records without a line behind one.
+ * The next step of a verification: a rule that needs everything, an interval, the positions after a tenant or in the middle of
+ * one, the names from providers after one, the tenant's records after one, or the records without lines after one.
  */
 const Place = Schema.Union([
   Schema.TaggedStruct("Rule", { at: Schema.Number }),
@@ -48,7 +48,7 @@ const Place = Schema.Union([
 ])
 type Place = typeof Place.Type
 
-/** A verification on its way. `program` is of its rules: another program's is not gone on with. */
+/** A verification in progress. `program`: a hash of its rules; one with other rules is not resumed. */
 const Run = Schema.Struct({
   program: Schema.String,
   startedAt: Schema.Number,
@@ -71,8 +71,8 @@ const counts = rowsOf(Schema.Struct({ count: Schema.BigInt }))
 const kept = rowsOf(Schema.Struct({ progress: Schema.Unknown }))
 
 /**
- * LedgerVerification on PostgreSQL. It owns the table verification_progress. Every step reads one snapshot (repeatable read), in which a gateway
- * that goes on working changes nothing: a rule never compares what was read at two times.
+ * LedgerVerification on PostgreSQL. It owns the table verification_progress. Every step reads one snapshot (repeatable read)
+ * while the gateway keeps working, so that a rule never compares data of two times.
  */
 export const LedgerVerificationPg = layerOf(LedgerVerification)(function* () {
   const sql = yield* SqlClient.SqlClient
@@ -113,7 +113,7 @@ export const LedgerVerificationPg = layerOf(LedgerVerification)(function* () {
     return found
   })
 
-  /** The next references, of as many tenants as have them; on Citus, of one. */
+  /** The next references, of several tenants; on Citus of one. */
   const checkRecords = Effect.fnUntraced(function* (run: Run, place: Extract<Place, { _tag: "Records" }>) {
     const size = yield* SliceSize
     const found: Array<{ readonly appId: string; readonly reference: string }> = []
@@ -147,7 +147,7 @@ export const LedgerVerificationPg = layerOf(LedgerVerification)(function* () {
     return { ...(yield* Effect.reduce(slicing.of(found), () => run, checkSlice)), place }
   })
 
-  /** The tenants whose sums came to their end in this step, so that they can be kept after it. */
+  /** Returns the tenants whose sums became complete in this step, to be stored after it. */
   const checkPositions = Effect.fnUntraced(function* (run: Run, place: Extract<Place, { _tag: "Positions" }>) {
     const began = yield* Clock.currentTimeMillis
     const whole: Array<Fold> = []
@@ -255,7 +255,7 @@ export const LedgerVerificationPg = layerOf(LedgerVerification)(function* () {
   return { verify, verifyWithin, verifyChanged }
 })
 
-/** Every rule, in the order in which they are reported. */
+/** Every rule, in the order of the report. */
 export const ledgerRules: ReadonlyArray<LedgerRule> = [
   ...positionRules,
   ...entryRules,
@@ -276,13 +276,13 @@ const ruleOf = (name: string): LedgerRule => {
   if (found === undefined) throw new Error(`there is no rule ${name}`)
   return found
 }
-/** They read all that was ever posted, or all names that providers ever gave, and so go through it in steps of their own. */
+/** These read all postings ever, or all names that providers ever gave, and therefore work in steps of their own. */
 const positionRule = ruleOf("positions_are_the_fold")
 const namesRule = ruleOf("provider_references_were_written")
 const stretchedRules = ledgerRules.filter(isAskedOfStretches)
 const walked: ReadonlyArray<LedgerRule> = [positionRule, namesRule, ...stretchedRules]
 
-/** On Citus the rules that walk through all tenants are asked as a whole, too. */
+/** On Citus the rules that walk through all tenants are also applied as a whole. */
 const askedWhole = (slicing: Slicing, isDistributed: boolean): ReadonlyArray<LedgerRule> =>
   ledgerRules.filter((one) => !slicing.has(one) && (isDistributed || !walked.includes(one)))
 
@@ -316,7 +316,7 @@ const rulesOf = (
   }
 }
 
-/** Where a verification goes on if what leads from this place to the next one cannot be read. */
+/** Where a verification continues when the way from this place to the next cannot be read. */
 const beyond = (place: Place): Place | null => {
   switch (place._tag) {
     case "Rule":
@@ -343,7 +343,7 @@ const nothingYet = {
 
 const namesOf = (rules: ReadonlyArray<LedgerRule>): ReadonlyArray<string> => rules.map(({ rule }) => rule)
 
-/** Of what could not be read nothing is known: later checks cannot go on from it. */
+/** False when something could not be read: later checks cannot build on this one. */
 const wasRead = ({ differences }: Run): boolean => differences.every(({ unread }) => unread !== true)
 
 const added = (

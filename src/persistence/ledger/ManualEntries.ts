@@ -55,10 +55,10 @@ const decodeCreated = Schema.decodeUnknownEffect(Schema.Array(Schema.Struct({ cr
 const decodeAdjustments = Schema.decodeUnknownEffect(Schema.Array(AdjustmentRow))
 const encodePosition = Schema.encodeSync(Schema.toCodecJson(FloatPosition))
 
-/** A row as the port shows a position. */
+/** The row in the port's form. */
 export const positionOf = (row: typeof PositionRow.Type): FloatPosition => ({
   currency: row.currency,
-  // A tenant cannot draw on what it owes.
+  // A tenant cannot use what it owes.
   available: minusOrZero(nearestAmount(row.available_minor), nearestAmount(row.receivable_minor)),
   reserved: nearestAmount(row.reserved_minor),
   collected: nearestAmount(row.collected_minor),
@@ -73,13 +73,13 @@ export const positionOf = (row: typeof PositionRow.Type): FloatPosition => ({
   ...(row.receivable_minor === 0n ? {} : { receivable: nearestAmount(row.receivable_minor) })
 })
 
-/** A position that cannot hold what would be posted: 0016_float_bounds has the bound, and nothing was written. */
+/** A position cannot hold the posting: 0016_float_bounds has the limit, and nothing was written. */
 export const isFullFloat = (error: unknown): boolean =>
   error instanceof SqlError.SqlError &&
   Predicate.hasProperty(error.reason.cause, "constraint") &&
   `${error.reason.cause.constraint}`.startsWith("float_within_bounds")
 
-/** Windows are hours and days. */
+/** Windows last an hour or a day. */
 const LONGEST_WINDOW_MS = 24 * 3_600_000
 
 const eventOf = { credit: "float.credited", debit: "float.debited" } as const
@@ -88,14 +88,15 @@ interface Tools {
   readonly sql: SqlClient.SqlClient
   readonly randomSource: RandomSource["Service"]
   readonly trail: AuditTrail
-  /** Runs the apply statement, here inside the transaction of the resolution. */
+  /** Runs the apply statement inside the transaction of the resolution. */
   readonly applyAll: (steps: ReadonlyArray<Traced<ApplyStep>>) => Effect.Effect<ReadonlyArray<ApplyOutcome>, unknown>
 }
 
 /**
- * The two ways in which a person moves money: an adjustment of a float, and the resolution of a case. Each is one transaction with its
- * audit row. It locks rows in the order in which the statements lock them: the tenant or the transaction, then positions by currency. An
- * external id is a unique key, and a ruling applies to the revision that it was made for, so that nothing is posted twice.
+ * The two ways in which a person moves money: a credit or debit of a float, and the resolution of a case. Each is one
+ * transaction with its audit row. It locks rows in the same order as the statements do: the tenant or the transaction, then
+ * positions by currency. An external id is a unique key, and a ruling applies only to the revision that it was made for, so
+ * that nothing is posted twice.
  */
 export const manualEntries = ({ applyAll, randomSource, sql, trail }: Tools) => {
   const lockPosition = Effect.fnUntraced(function* ({ appId, currency, mode }: Pick<Adjustment, "appId" | "mode" | "currency">) {
@@ -144,7 +145,8 @@ export const manualEntries = ({ applyAll, randomSource, sql, trail }: Tools) => 
 
   const adjust = Effect.fn("FloatLedger.adjust")(
     function* (adjustment: Adjustment) {
-      // An open step shares this row until its commit: a record that `isRecord` does not see was not opened before.
+      // An open step holds a shared lock on this row until its commit, so a record that `isRecord` does not see was not opened
+      // before.
       const tenants = yield* sql`SELECT 1 FROM tenants WHERE app_id = ${adjustment.appId} FOR NO KEY UPDATE`
       if (tenants.length === 0) return { _tag: "NoTenant" } satisfies AdjustmentOutcome
       const row = yield* lockPosition(adjustment)
@@ -178,7 +180,7 @@ export const manualEntries = ({ applyAll, randomSource, sql, trail }: Tools) => 
     Effect.orDie
   )
 
-  /** A correction as far as each float covers it; what it does not cover becomes a receivable. */
+  /** Posts a correction as far as each float covers it; the rest becomes a receivable. */
   const coverFromFloat = Effect.fnUntraced(function* (entry: Entry, appId: AppId, mode: Mode) {
     const currencies = [...new Set(entry.postings.map(({ currency }) => currency))].sort()
     const rows = yield* Effect.forEach(currencies, (currency) => lockPosition({ appId, mode, currency }))
@@ -187,7 +189,7 @@ export const manualEntries = ({ applyAll, randomSource, sql, trail }: Tools) => 
     return coveringReceivable(entry, (currency) => held.get(currency) ?? nothing)
   })
 
-  /** A ruling on a collection, or on a payout that refunds one, is a decision that a refund of it has to know of (`refundFence`). */
+  /** A ruling on a collection, or on a payout that refunds one, counts as a decision about its refunds (`refundFence`). */
   const decideAboutRefunds = Effect.fnUntraced(function* (record: ApplyStep["next"]) {
     const { appId, mode } = record
     const collection = record.kind === "payout" ? record.refundOf : record.kind === "collection" ? record.reference : undefined
@@ -200,8 +202,8 @@ export const manualEntries = ({ applyAll, randomSource, sql, trail }: Tools) => 
   })
 
   /**
-   * A payout that failed counts in no window any more. Paid after all, it counts again in those that began less than a day ago: an older one
-   * has ended. Its row says so, for `ledger verify`.
+   * A payout that failed no longer counts in any window. If it was paid after all, it counts again in those that began less
+   * than a day ago; older ones have ended. Its row records this for `ledger verify`.
    */
   const countAgain = Effect.fnUntraced(function* ({ line, next: { appId, reference } }: ApplyStep) {
     const since = iso(line.at - LONGEST_WINDOW_MS)
@@ -250,9 +252,9 @@ export const manualEntries = ({ applyAll, randomSource, sql, trail }: Tools) => 
   return { adjust, resolve }
 }
 
-// The audit row of a manual entry says what it posted, whatever the caller wrote into it: `ledger verify` compares the two.
+// The audit row of a manual entry says what it posted, whatever the caller passed: `ledger verify` compares the two.
 
-/** The audit row of an adjustment: what was posted, and under which reference. */
+/** The audit row of a credit or debit: what was posted, and under which reference. */
 const adjustmentEntry = (adjustment: Adjustment, reference: Reference): AuditEntry => {
   const { amount, appId, audit, currency, direction, externalId, mode, note } = adjustment
   const done = {
@@ -268,7 +270,7 @@ const adjustmentEntry = (adjustment: Adjustment, reference: Reference): AuditEnt
   return { ...audit, details: { ...audit.details, ...done } }
 }
 
-/** The audit row of a resolution: the entry that it posted, or none where no money moved. */
+/** The audit row of a resolution: its entry, or none when no money moved. */
 const resolutionEntry = (audit: AuditEntry, reference: Reference, entry: Entry | null): AuditEntry => {
   const posted = entry === null ? {} : { slot: slotOf(entry), postings: textOf(entry) }
   return { ...audit, details: { ...audit.details, resolved: reference, ...posted } }

@@ -11,7 +11,7 @@ import type { Traced } from "./StepTracing.ts"
 
 type TracedOpenStep = Traced<OpenStep>
 
-/** A step, and the rows that it locks by their numbers in the batch. */
+/** A step, and the rows that it locks, by their numbers in the batch. */
 interface Numbered {
   readonly step: TracedOpenStep
   readonly tenant: number
@@ -23,11 +23,14 @@ interface Numbered {
 const amountHeld = (entry: Entry | null): bigint =>
   entry?.postings.reduce((sum, { account, amount }) => (account === "reserved" ? sum + amount : sum), 0n) ?? 0n
 
-/** The position that its success will credit; null where nothing comes in. */
+/** The currency of the position that its success will credit; null when nothing is credited. */
 const creditedCurrency = (record: Transaction): string | null =>
   record.kind === "exchange" ? record.destinationCurrency : record.kind === "collection" ? record.currency : null
 
-/** The windows as their transaction keeps them, so that they can be given back: without what it says itself (`counted_windows`), and the fence of refunds. */
+/**
+ * The windows as stored with their transaction, so that their counts can be given back: without what follows from the
+ * transaction (`counted_windows`), and without the fence of refunds.
+ */
 const storedWindows = ({ counters, partyHash, transaction }: TracedOpenStep): string => {
   const party = Buffer.from(partyHash ?? []).toString("hex")
   return JSON.stringify(
@@ -42,10 +45,10 @@ const storedWindows = ({ counters, partyHash, transaction }: TracedOpenStep): st
   )
 }
 
-/** A decision about the refunds of a collection stays one. */
+/** A decision about a collection's refunds is never taken back. */
 const isGivenBack = ({ name }: WindowUse): boolean => name !== REFUND_WINDOW
 
-/** The values of which the database makes a beneficiary; it takes owner and time from the payout. */
+/** The values from which the database builds a beneficiary; owner and time come from the payout. */
 const ofRecipient = [
   "id",
   "type",
@@ -59,7 +62,10 @@ const ofRecipient = [
   "maskedDestination"
 ] as const satisfies ReadonlyArray<keyof Beneficiary>
 
-/** Without what is null, and with the hash of the account, which the database takes out of it (`account_hash_in`): the functions keep their parameters. */
+/**
+ * Without nulls, and with the account's hash, which the database extracts (`account_hash_in`), so that the functions keep their
+ * parameters.
+ */
 const recipientOf = ({ accountHash, beneficiary }: TracedOpenStep): string | null => {
   if (beneficiary === null) return null
   const known = ofRecipient.map((name) => [name, beneficiary[name] ?? undefined] as const)
@@ -85,7 +91,7 @@ const steps = columnsOf<TracedOpenStep>({
   last_charge_seen: { type: "text", of: ({ payer }) => payer?.holder ?? null }
 })
 
-/** The further columns of a single step: in a batch the numbers have them. */
+/** The additional columns of a single step; in a batch the numbers replace them. */
 const alone = columnsOf<TracedOpenStep>({
   currency: { type: "text", of: ({ transaction }) => transaction.currency },
   guarded: { type: "boolean", of: ({ payer }) => payer !== undefined }
@@ -135,7 +141,7 @@ const ownNeeds = columnsOf<{ readonly place: number; readonly use: WindowUse }>(
 const windowKey = ({ appId, mode, name, startsAt, subject }: WindowUse): string =>
   [appId, mode, name, subject, iso(startsAt)].join("\u0000")
 
-/** A window with its key, which is made once: a comparison of two windows would make both again. */
+/** A window with its key, which is built once because comparing windows needs it repeatedly. */
 interface Keyed {
   readonly use: WindowUse
   readonly key: string
@@ -146,12 +152,12 @@ interface Keyed {
 const keyedOf = ({ counters }: TracedOpenStep): ReadonlyArray<Keyed> =>
   counters.map((use, index) => ({ use, key: windowKey(use), place: index + 1 }))
 
-/** Windows are locked in the order of their keys, byte by byte: in a batch, alone, and where they are given back. */
+/** Windows are locked in byte order of their keys: in a batch, in a single step, and when counts are given back. */
 const inKeyOrder = (a: Keyed, b: Keyed): number => (a.key < b.key ? -1 : 1)
 
 const useOf = ({ use }: Keyed): WindowUse => use
 
-/** Rows that several steps name, each once: its number is its place, from one. */
+/** The distinct rows that several steps name, with their numbers, from one. */
 const numbering = <Row>(rows: ReadonlyArray<Row>, keyOf: (row: Row) => string) => {
   const numbers = new Map<string, number>()
   const distinct: Array<Row> = []
@@ -200,7 +206,7 @@ const singleParameters = (step: TracedOpenStep): ReadonlyArray<unknown> => {
 
 const namesOf = (groups: ReadonlyArray<{ readonly names: ReadonlyArray<string> }>) => groups.flatMap(({ names }) => names)
 
-/** Opens one transaction, and a batch of them: the functions of the database say how. */
+/** The functions that open one transaction, or a batch of them. */
 const verdicts = "SELECT verdict, reservable, failed_window FROM"
 const [single, batch] = [
   namesOf([steps, alone, windows, ownNeeds]),
@@ -208,11 +214,11 @@ const [single, batch] = [
 ]
 const openStepCall = `${verdicts} ${callOf("open_step", single)}`
 const openStepsCall = `${verdicts} ${callOf("open_steps", batch)}`
-/** The same on Citus, of steps of one tenant. */
+/** The same on Citus, for steps of one tenant. */
 const openStepOfTenantCall = `${verdicts} ${callOfTenant("open_step", single)}`
 const openStepsOfTenantCall = `${verdicts} ${callOfTenant("open_steps", ["app", ...batch])}`
 
-/** The statement for these steps, and its parameters. A step that is alone costs less by itself, several less together. */
+/** The statement for these steps, and its parameters. For one step the single form is cheaper, for several the batch. */
 export const openStatement = (all: ReadonlyArray<TracedOpenStep>): readonly [string, ReadonlyArray<unknown>] => {
   const [step] = all
   return step !== undefined && all.length === 1 ? [openStepCall, singleParameters(step)] : [openStepsCall, batchParameters(all)]

@@ -5,14 +5,14 @@ import { json } from "../../domain/Json.ts"
 import { Moment, rowsOf } from "../connection/Rows.ts"
 import { breachesStatement, type LedgerRule } from "./LedgerRule.ts"
 
-/** So many entries are summed at a time, which takes a fraction of a second. */
+/** How many entries are summed at a time, which takes a fraction of a second. */
 const ENTRIES_A_STEP = 20_000
-/** An entry bears the moment of its decision, and is committed well within this time after it. */
+/** An entry has the time of its decision, and is committed well within this time after it. */
 export const SETTLED_AFTER_MS = 3_600_000
 
 const Sum = Schema.Struct({ mode: Schema.String, currency: Schema.String, account: Schema.String, amount: Schema.String })
 
-/** The sums of a tenant's entries that were decided before `upto`, as far as `reference`; null at its beginning. */
+/** The sums of a tenant's entries that were decided before `upto`, up to `reference`; null at the beginning. */
 export const Fold = Schema.Struct({
   appId: Schema.String,
   reference: Schema.NullOr(Schema.String),
@@ -22,7 +22,7 @@ export const Fold = Schema.Struct({
 export type Fold = typeof Fold.Type
 export interface Summed {
   readonly fold: Fold
-  /** These were its last entries. */
+  /** The tenant has no further entries. */
   readonly isLast: boolean
 }
 
@@ -32,9 +32,9 @@ const counts = rowsOf(Schema.Struct({ count: Schema.Int }))
 const marks = rowsOf(Schema.Struct({ checkedUpto: Moment, foldedUpto: Moment }))
 
 /**
- * The sums behind positions. It owns the tables position_folds and changes_checked. A position is the sum of all its postings; the sums of those that
- * were decided before a moment are added up in steps, and the few after it are read beside the position, in one snapshot. That moment is so
- * long ago that nothing is committed any more that bears an earlier one.
+ * The sums behind positions. It owns the tables position_folds and changes_checked. A position is the sum of all its postings.
+ * The postings before a certain time are summed in steps, and the few after it are read together with the position, in one
+ * snapshot. That time is long enough ago that nothing is committed any more with an earlier one.
  */
 export const positionFolds = (sql: SqlClient.SqlClient, rule: LedgerRule) => {
   /** The next tenant with a position or a posting; null at the end. */
@@ -47,7 +47,7 @@ export const positionFolds = (sql: SqlClient.SqlClient, rule: LedgerRule) => {
     )
   }
 
-  /** Adds the tenant's next entries; true where these were the last. */
+  /** Adds the tenant's next entries; true when these were the last. */
   const add = Effect.fnUntraced(function* (fold: Fold) {
     const { appId, reference, upto } = fold
     const behind = reference === null ? sql`` : sql`AND reference > ${reference}`
@@ -65,7 +65,7 @@ export const positionFolds = (sql: SqlClient.SqlClient, rule: LedgerRule) => {
     return { fold: { ...fold, reference: to, sums: found }, isLast: to === null } satisfies Summed
   })
 
-  /** The rule, asked of one tenant: of its sums, and of what was posted since. */
+  /** The rule for one tenant: its sums, and the postings since. */
   const ofTenant = (atMost: number) => `
     WITH float_positions AS (SELECT * FROM float_positions WHERE app_id = $1::text),
     postings AS (
@@ -74,7 +74,7 @@ export const positionFolds = (sql: SqlClient.SqlClient, rule: LedgerRule) => {
       UNION ALL SELECT app_id, mode, currency, account, amount_minor FROM postings WHERE app_id = $1::text AND at >= $3::timestamptz
     ) ${breachesStatement(rule, atMost)}`
 
-  /** The postings of all tenants, where those before `folded_upto` are sums. */
+  /** The postings of all tenants, with sums in place of those before `folded_upto`. */
   const ofAll = (atMost: number) => `
     WITH postings AS (
       SELECT app_id, mode, currency, account, amount_minor FROM position_folds
@@ -87,7 +87,7 @@ export const positionFolds = (sql: SqlClient.SqlClient, rule: LedgerRule) => {
   const marksNow = Effect.map(marks(read), ([row]) => Option.fromUndefinedOr(row))
   const lockedMarks = Effect.map(marks(sql`${read} FOR UPDATE`), ([row]) => Option.fromUndefinedOr(row))
 
-  /** Keeps the sums of a tenant, all of them, unless those of all tenants have been moved beyond its moment meanwhile. */
+  /** Stores all sums of a tenant, unless those of all tenants have been advanced beyond its time in the meantime. */
   const keep = ({ appId, sums: all, upto }: Fold) =>
     sql.withTransaction(
       Effect.gen(function* () {
@@ -120,14 +120,14 @@ export const positionFolds = (sql: SqlClient.SqlClient, rule: LedgerRule) => {
       ([row]) => row?.count ?? 0
     )
 
-  /** After the first verification that came to its end, changes can be checked on their own: those since it began. */
+  /** After the first complete verification, changes can be checked alone: those since it began. */
   const begin = (startedAt: Instant) => {
     const settled = iso(startedAt - SETTLED_AFTER_MS)
     return sql`INSERT INTO changes_checked AS c (checked_upto, folded_upto) VALUES (${settled}::timestamptz, ${settled}::timestamptz)
       ON CONFLICT (is_only) DO UPDATE SET checked_upto = greatest(c.checked_upto, EXCLUDED.checked_upto)`
   }
 
-  /** Keeps that all changes before this moment were checked. */
+  /** Stores that all changes before this time were checked. */
   const checkedTo = (to: Instant) =>
     sql`UPDATE changes_checked SET checked_upto = greatest(checked_upto, ${iso(to)}::timestamptz)`
 

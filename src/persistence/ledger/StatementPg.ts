@@ -17,15 +17,15 @@ import type { PageAfter } from "../../services/ports/Page.ts"
 import { makeHeavyReads, ofOneMoment } from "../connection/HeavyReads.ts"
 import { Moment, rowsOf } from "../connection/Rows.ts"
 
-/** The oldest so much is looked at first; each further step is twice as long. */
+/** The first interval, the oldest; each further one is twice as long. */
 const FIRST_STEP_MS = 900_000
 /** No step begins later than this. */
 const LOOK_FOR_MS = 4_000
-/** So many entries one page looks at, however few of them its filters let through. */
+/** How many entries one page examines, however few pass its filters. */
 const ENTRIES_A_PAGE = 5_000
-/** A step is committed within this time after the moment that it bears; where one takes longer, the counted minutes notice it. */
+/** A step is committed within this time after its own time; when one takes longer, the counts of recent entries reveal it. */
 const SETTLED_AFTER_MS = 5_000
-/** The minutes before a place whose entries are counted. */
+/** The interval before a place whose entries are counted. */
 const COUNTED_MS = 600_000
 
 const Balance = { available: Schema.BigInt, reserved: Schema.BigInt }
@@ -51,14 +51,14 @@ type Row = Effect.Success<ReturnType<typeof rows>>[number]
 
 type Place = Pick<StatementPosition, "at" | "reference" | "revision">
 
-/** The entries of `start <= at < end`, after a place at its beginning; null at an open end. */
+/** The entries with `start <= at < end`, after a place at its beginning; null at an open end. */
 interface Stretch {
   readonly start: Instant
   readonly end: Instant | null
   readonly after: Place | null
 }
 
-/** A tenant's statement, read from the journal in the order of its moments. Each page is of one moment of the database. */
+/** A tenant's statement, read from the journal in order of time. Each page is read from one snapshot. */
 export const statementReader = (sql: SqlClient.SqlClient): FloatEntries["Service"]["statement"] => {
   const heavy = makeHeavyReads(sql)
 
@@ -69,7 +69,7 @@ export const statementReader = (sql: SqlClient.SqlClient): FloatEntries["Service
   const ofFloat = ({ appId, currency, mode }: FloatName) => sql`
     j.app_id = ${appId} AND j.mode = ${mode} AND j.phase IS NOT NULL AND ${currency} = ANY (j.currencies)`
 
-  /** The sum that the record's entries up to this one collected: zero once a collection was taken back. */
+  /** The sum that the record's entries up to this one collected: zero after a complete reversal. */
   const collectedUpTo = ({ appId, currency }: FloatName) => sql`
     (SELECT coalesce(sum(p.amount), 0) FROM journal e CROSS JOIN LATERAL unnest(e.currencies, e.accounts, e.amounts) AS p(currency, account, amount)
       WHERE e.app_id = ${appId} AND e.reference = j.reference AND e.revision <= j.revision AND e.phase IS NOT NULL
@@ -98,7 +98,7 @@ export const statementReader = (sql: SqlClient.SqlClient): FloatEntries["Service
         LEFT JOIN LATERAL json_to_record(well_formed(t.record)) AS r(metadata text, "refundOf" text) ON true
       ORDER BY j.at, j.reference, j.revision`)
 
-  /** How many entries the minutes up to a place have. */
+  /** How many entries the last minutes up to a place have. */
   const recentTo = (float: FloatName, { at, reference, revision }: Place) =>
     Effect.map(
       counts(sql`SELECT count(*)::int AS found FROM journal j WHERE ${ofFloat(float)} AND j.at >= ${iso(Math.max(0, at - COUNTED_MS))}::timestamptz
@@ -109,7 +109,7 @@ export const statementReader = (sql: SqlClient.SqlClient): FloatEntries["Service
   const firstMoment = (float: FloatName) =>
     Effect.map(moments(sql`SELECT min(j.at) AS at FROM journal j WHERE ${ofFloat(float)}`), ([row]) => row?.at ?? null)
 
-  /** The present position less all that was posted since. */
+  /** The present position minus everything posted since. */
   const balanceBefore = (float: FloatName, from: Instant) =>
     Effect.map(
       balances(sql`
@@ -122,7 +122,7 @@ export const statementReader = (sql: SqlClient.SqlClient): FloatEntries["Service
       ([row]): FloatBalance => row ?? NOTHING
     )
 
-  /** Rows after the place, the oldest first: one more than `limit` where there are more, and whether the search came to the end. */
+  /** Rows after the place, oldest first: one more than `limit` if there are more, and whether the search reached the end. */
   const walk = Effect.fnUntraced(function* (float: FloatName, { from, to }: StatementRange, after: Place | null, limit: number) {
     const began = yield* Clock.currentTimeMillis
     const found: Array<Row> = []
@@ -166,7 +166,10 @@ export const statementReader = (sql: SqlClient.SqlClient): FloatEntries["Service
 const NOTHING: FloatBalance = { available: 0n, reserved: 0n }
 const OVERTAKEN = "is of a page that an entry came in before meanwhile: begin again without it"
 
-/** The rows of a page. Where others follow, it ends before the newest ones if it can, because an older one may still be committed. */
+/**
+ * The rows of a page. When others follow, it ends before the newest ones if possible, because an older one may still be
+ * committed.
+ */
 const pageOf = (found: ReadonlyArray<Row>, atMost: number, settled: Instant): ReadonlyArray<Row> => {
   if (found.length <= atMost) return found
   const page = found.slice(0, atMost)
@@ -174,7 +177,7 @@ const pageOf = (found: ReadonlyArray<Row>, atMost: number, settled: Instant): Re
   return old.length === 0 ? page : old
 }
 
-/** The items of the rows that pass the filters, up to `limit`, with the balance after each, and the row that the page ends in. */
+/** The items that pass the filters, up to `limit`, with the balance after each, and the row in which the page ends. */
 const itemsOf = (page: ReadonlyArray<Row>, opening: FloatBalance, range: StatementRange, limit: number) => {
   const items: Array<StatementEntry> = []
   let closing = opening
@@ -185,9 +188,9 @@ const itemsOf = (page: ReadonlyArray<Row>, opening: FloatBalance, range: Stateme
     const change = { available, reserved }
     closing = { available: closing.available + available, reserved: closing.reserved + reserved }
     last = row
-    // Of what came in, the account has the negative: a reversal adds to it.
+    // For incoming money the account has the negative amount: a reversal adds to it.
     const type = statementType(phase, { isReversal: row.isReversed && collected > 0n, isRefund })
-    // The gateway's own loss moves nothing of the tenant's.
+    // The gateway's own loss does not concern the tenant.
     const isOwn = available !== 0n || reserved !== 0n || fee !== 0n
     if (isOwn && type === (range.type ?? type) && reference === (range.reference ?? reference))
       items.push({ at, reference, revision, externalId, change, after: closing, type, fee, metadata })

@@ -11,7 +11,7 @@ type TracedStep = Traced<OpenStep> | Traced<ApplyStep>
 
 const recordOf = (step: TracedStep): Transaction => ("transaction" in step ? step.transaction : step.next)
 
-/** The parameters of a step that both functions get. */
+/** The parameters of a step that both functions take. */
 export const stepColumns = {
   app_id: { type: "text", of: (step) => recordOf(step).appId },
   mode: { type: "text", of: (step) => recordOf(step).mode },

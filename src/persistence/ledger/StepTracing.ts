@@ -13,7 +13,7 @@ import {
 import type { OpenOutcome, OpenStep } from "../../services/ports/FloatLedger.ts"
 import { timedCommit } from "../connection/DatabaseTimes.ts"
 
-/** A money step that knows the span that it was made in. */
+/** A money step with the span in which it was made. */
 export type Traced<Step> = Step & { readonly traceparent: string | null }
 
 const batchSizes = labelledMetric((attributes: { readonly step: string }) =>
@@ -24,15 +24,15 @@ const batchSizes = labelledMetric((attributes: { readonly step: string }) =>
   })
 )
 
-/** Hands a step on together with the span that it is made in. */
+/** Passes a step on together with its span. */
 export const withTraceparent =
   <Step extends object, Result>(commit: (step: Traced<Step>) => Effect.Effect<Result>) =>
   (step: Step): Effect.Effect<Result> =>
     Effect.flatMap(currentTraceparent, (traceparent) => commit({ ...step, traceparent }))
 
 /**
- * For the step that begins a transaction: its span says which, and the trace's root is handed on, which is kept with the record for all that
- * comes later.
+ * For the step that begins a transaction: annotates its span with the transaction, and passes on the root of the trace, which
+ * is stored with the record for everything that follows.
  */
 export const withRootTraceparent =
   (commit: (step: Traced<OpenStep>) => Effect.Effect<OpenOutcome>) =>
@@ -53,7 +53,10 @@ const attributesOf = (record: Transaction) => ({
 const corridorName = ({ country, currency, direction, method }: CorridorKey): string =>
   [country, currency, direction, method].join("/")
 
-/** One statement for steps of many requests: its span is linked to all of theirs. A step's own statement is in the trace of its request. */
+/**
+ * One statement for steps of many requests: its span is linked to all of theirs. A single step's statement is in the trace of
+ * its request.
+ */
 export const linkedBatch =
   <Step extends { readonly traceparent: string | null }>(
     step: "open" | "apply",

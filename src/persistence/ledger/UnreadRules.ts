@@ -6,10 +6,10 @@ import { sqlState } from "../connection/DatabaseSpans.ts"
 import type { Distribution } from "../connection/Distribution.ts"
 import { rowsOf } from "../connection/Rows.ts"
 
-/** A value that no rule can read, such as an amount that is no number. */
+/** A value that no rule can read, such as an amount that is not a number. */
 const UNREADABLE_VALUE = "22"
 
-/** The tablespaces that PostgreSQL keeps in folders of its own; any other's folder has its number. */
+/** The tablespaces that PostgreSQL keeps in their own folders; the folder of any other has its number. */
 const TABLESPACES: Readonly<Record<string, number>> = { base: 1663, global: 1664 }
 const FILE = /\b(?<place>base|global|pg_tblspc\/(?<tablespace>\d+)\/[^/]+)\/(?:\d+\/)?(?<file>\d+)/
 const SOME_FILE = "a file of the database"
@@ -17,27 +17,33 @@ const ELSEWHERE = /while executing command on (?<server>\S+)/
 
 const relations = rowsOf(Schema.Struct({ name: Schema.String, table: Schema.String }))
 
-/** An answer to some rules; or null, and a difference of each of them, where the database could not read what they need. */
+/** The answer for some rules; or null and one difference per rule, when the database could not read what they need. */
 export interface Asked<A> {
   readonly answer: A | null
   readonly unread: ReadonlyArray<LedgerDifference>
 }
 const answered = <A>(answer: A): Asked<A> => ({ answer, unread: [] })
 
-/** Whether every part of a step has a savepoint, so that the parts after one that cannot be read are still asked. */
+/** Whether every part of a step has a savepoint, so that the parts after an unreadable one still run. */
 export const InSavepoints = Context.Reference<boolean>("gateway/persistence/InSavepoints", { defaultValue: () => false })
 
-/** Whether a row or a file cannot be read, and others can. */
+/** Whether a row or a file cannot be read while others can. */
 export const isUnreadable = (error: unknown): error is SqlError.SqlError =>
   isDamage(error) || (SqlError.isSqlError(error) && sqlState(error)?.startsWith(UNREADABLE_VALUE) === true)
 
-/** A statement whose rows are decoded dies of a database that fails: here that may be one file of it. */
+/**
+ * A statement whose rows are decoded dies when the database fails. Here one damaged file may be the reason, so that becomes an
+ * error again.
+ */
 export const failing = <A, E, R>(work: Effect.Effect<A, E, R>): Effect.Effect<A, E | SqlError.SqlError, R> =>
   Effect.catchDefect(work, (defect) => (isUnreadable(defect) ? Effect.fail(defect) : Effect.die(defect)))
 
-/** Rules that meet a row or a file that cannot be read: it is reported as a difference of theirs, and the other rules are asked. */
+/** For rules that meet an unreadable row or file: reports it as their difference, and continues with the other rules. */
 export const unreadRules = (sql: SqlClient.SqlClient, { isDistributed }: Distribution["Service"]) => {
-  /** The table that a file is of. On Citus it may be another server's, which alone knows; and what knows it may be damaged itself. */
+  /**
+   * The table that a file belongs to. On Citus the file may be another server's, which alone knows, and the catalogue may
+   * itself be damaged.
+   */
   const subjectOf = Effect.fnUntraced(function* (words: string) {
     const { file = "", place = "", tablespace } = FILE.exec(words)?.groups ?? {}
     if (file === "" || isDistributed) return SOME_FILE
@@ -62,7 +68,7 @@ export const unreadRules = (sql: SqlClient.SqlClient, { isDistributed }: Distrib
     return rules.map((rule): LedgerDifference => ({ rule, subject, found, unread: true }))
   })
 
-  /** A whole step, or several. */
+  /** For a whole step, or several. */
   const orUnread = <A, E, R>(rules: ReadonlyArray<string>, work: Effect.Effect<A, E, R>) =>
     Effect.catch(
       Effect.map(failing(work), answered),
@@ -72,11 +78,11 @@ export const unreadRules = (sql: SqlClient.SqlClient, { isDistributed }: Distrib
 
   return {
     orUnread,
-    /** A part of a step. Without savepoints, which are as many statements again, the step fails, and is made again with them. */
+    /** For part of a step. Without savepoints, which double the statements, the step fails and is repeated with them. */
     partOrUnread: Effect.fnUntraced(function* <A, E, R>(rules: ReadonlyArray<string>, part: Effect.Effect<A, E, R>) {
       return (yield* InSavepoints) ? yield* orUnread(rules, sql.withTransaction(part)) : answered(yield* part)
     }),
-    /** The rules that one statement can ask together. */
+    /** The rules that one statement can check together. */
     together: <A>(rules: ReadonlyArray<A>) =>
       Effect.map(InSavepoints, (isOneByOne) => (isOneByOne ? rules.map((one) => [one]) : [rules]))
   }

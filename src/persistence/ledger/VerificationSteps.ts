@@ -6,25 +6,25 @@ import type { Distribution } from "../connection/Distribution.ts"
 import { auditSettings, type LedgerRule } from "./LedgerRule.ts"
 import { failing, InSavepoints, isUnreadable, unreadRules } from "./UnreadRules.ts"
 
-/** Of each rule; a ledger that is broken everywhere need not be printed whole. */
+/** Per rule: a ledger that is broken everywhere need not be printed completely. */
 export const MAX_DIFFERENCES = 1000
-/** A statement of a part of the ledger that takes so long has met something that is broken. */
+/** A statement about part of the ledger that takes this long has met something broken. */
 const PART_TIMEOUT_MS = 3_600_000
-/** A rule that reads everything may take as long as it needs; after a day its connection is taken for a dead one. */
+/** A rule that reads everything may take as long as it needs; after a day its connection is considered dead. */
 const WHOLE_TIMEOUT_MS = 86_400_000
-/** A statement that PostgreSQL has not ended by itself so much later has hung. */
+/** A statement that PostgreSQL has not ended this much later has hung. */
 const ANSWER_MS = 3_000
 
 type Settings = Readonly<Record<string, string>>
 
-/** Keys are found by walking indexes in their order, and not by sorting all of them. */
+/** Keys are found by walking indexes in order, not by sorting all of them. */
 export const keySettings: Settings = {
   enable_hashagg: "off",
   enable_sort: "off",
   statement_timeout: `${PART_TIMEOUT_MS}ms`
 }
 export const sliceSettings: Settings = { ...auditSettings, enable_hashagg: "on", enable_sort: "on" }
-/** Changes are found by their time: no table is read from end to end that has an index. */
+/** Changes are found by time: no table with an index is scanned sequentially. */
 export const changeSettings: Settings = {
   ...auditSettings,
   enable_seqscan: "off",
@@ -34,14 +34,17 @@ const wholeSettings: Settings = { ...auditSettings, statement_timeout: `${WHOLE_
 
 const decodeBreaches = Schema.decodeUnknownEffect(Schema.Array(Schema.Struct({ subject: Schema.String, found: Schema.String })))
 
-/** The steps that a verification is made of, each a transaction with settings of its own. */
+/** The steps of a verification, each a transaction with its own settings. */
 export const verificationSteps = (sql: SqlClient.SqlClient, distribution: Distribution["Service"]) => {
   const { orUnread, partOrUnread, together } = unreadRules(sql, distribution)
   const set = (settings: Settings) =>
     sql`SELECT set_config(s.name, s.value, true)
       FROM unnest(${Object.keys(settings)}::text[], ${Object.values(settings)}::text[]) AS s(name, value)`
 
-  /** One moment of the database. A month of events that is emptied is gone for older snapshots too: it waits, and so this comes first. */
+  /**
+   * One snapshot of the database. A month of events that is truncated disappears even from older snapshots, so this lock comes
+   * first and the truncation waits.
+   */
   const moment = Effect.andThen(
     sql`SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY`,
     sql`LOCK TABLE events IN ACCESS SHARE MODE`
@@ -62,7 +65,7 @@ export const verificationSteps = (sql: SqlClient.SqlClient, distribution: Distri
         Effect.provideService(AnswerBoundMs, boundMs + ANSWER_MS),
         failing
       )
-      // Savepoints are half of the statements, and what cannot be read is rare.
+      // Savepoints would double the statements, and unreadable rows are rare.
       return Effect.catchIf(once, isUnreadable, () => Effect.provideService(once, InSavepoints, true))
     }
 
@@ -82,17 +85,20 @@ export const verificationSteps = (sql: SqlClient.SqlClient, distribution: Distri
     whole: snapshot(wholeSettings, WHOLE_TIMEOUT_MS),
     /** A count of everything. */
     count: step({ statement_timeout: `${WHOLE_TIMEOUT_MS}ms` }, WHOLE_TIMEOUT_MS),
-    /** A part of the ledger, whose keys are looked for first. */
+    /** A part of the ledger, whose keys are looked up first. */
     part: snapshot(keySettings, PART_TIMEOUT_MS),
     /** A part of the changes. */
     changes: snapshot(changeSettings, PART_TIMEOUT_MS),
-    /** Sums that are kept. */
+    /** Writes sums. */
     write: step(changeSettings, PART_TIMEOUT_MS)
   }
 }
 export type VerificationSteps = ReturnType<typeof verificationSteps>
 
-/** Once each: two slices may find one difference. At most so many of a rule, and as many of its places that cannot be read. */
+/**
+ * Without duplicates, because two slices may find the same difference. At most this many per rule, and as many of its
+ * unreadable places.
+ */
 export const joined = (
   before: ReadonlyArray<LedgerDifference>,
   found: ReadonlyArray<LedgerDifference>
@@ -100,7 +106,7 @@ export const joined = (
   const isKnown = ({ found: what, rule, subject }: LedgerDifference) =>
     before.some((one) => one.rule === rule && one.subject === subject && one.found === what)
   const fresh = found.filter((one) => !isKnown(one))
-  // An unread place counts by itself, and leaves the room of the differences as it is.
+  // An unreadable place counts separately, so that it does not use up the differences' limit.
   const kindOf = ({ rule, unread }: LedgerDifference) => `${rule} ${unread === true}`
   const taken = new Map<string, number>()
   const countOf = (one: LedgerDifference) => {

@@ -2,30 +2,34 @@ import { Deferred, Effect, Exit, Option } from "effect"
 import { elapsed } from "../../runtime/Timer.ts"
 import { TooLate } from "../../runtime/TooLate.ts"
 
-// Effect's cached effects count their time from the result. A result that came late would be believed for too long.
+// Effect's cached effects count their age from the result. A late result would be trusted for too long.
 
 /**
- * Every node sees an operator's change within this time. It counts from when the query was sent and not from when its result came, which may
- * be late.
+ * Every node sees an operator's change within this time. It counts from when the query was sent, not from when its result
+ * arrived, which may be late.
  */
 const FRESH_MS = 1_000
 const QUERY_EVERY_MS = 500
-/** How often a query is sent whose results come too late to be used. */
+/** How often a query is sent whose results arrive too late to be used. */
 const TRIES_AT_MOST = 3
 
 export interface CachedQuery<A> {
-  /** None where the database failed, or has not answered for a second. */
+  /** None when the database failed, or has not answered for a second. */
   readonly newest: Effect.Effect<Option.Option<A>>
-  /** The result of `newest` at this moment of `elapsed` without a query; none where it needs one. */
+  /** The result of `newest` at this time of `elapsed`, without a query; none when a query is needed. */
   readonly recent: (now: number) => Option.Option<A>
-  /** As `newest`; where there is none, the query is sent again for this caller. Dies where the database does not answer then either. */
+  /**
+   * As `newest`, but sends another query for this caller when there is none. Dies when the database does not answer that
+   * either.
+   */
   readonly get: Effect.Effect<A>
-  /** From now on no earlier result is used. Called after a change that this process has made. */
+  /** Discards earlier results. Call it after a change by this process. */
   readonly forget: Effect.Effect<void>
 }
 
 /**
- * One query whose result every request needs and that rarely changes: it is sent at most twice a second, however many callers there are.
+ * Caches a query whose result every request needs and that rarely changes: it is sent at most twice a second, however many
+ * callers there are.
  */
 export const cachedQuery = Effect.fnUntraced(function* <A>(question: Effect.Effect<A>) {
   const scope = yield* Effect.scope
@@ -38,7 +42,7 @@ export const cachedQuery = Effect.fnUntraced(function* <A>(question: Effect.Effe
     // A caller that is interrupted does not end it for the others.
     yield* Effect.forkIn(
       Effect.flatMap(Effect.exit(question), (exit) => {
-        // A query that was forgotten or replaced has a result only for those who wait for it.
+        // A discarded or replaced query still has a result for those who wait for it.
         if (pending === one) {
           pending = null
           if (Exit.isSuccess(exit)) last = { sentAt, answer: exit.value }
@@ -56,7 +60,7 @@ export const cachedQuery = Effect.fnUntraced(function* <A>(question: Effect.Effe
   const query = Effect.fnUntraced(function* (now: number) {
     const one = pending !== null && now - pending.sentAt < QUERY_EVERY_MS ? pending : yield* send(now)
     const answer = Option.flatten(yield* Effect.timeoutOption(Deferred.await(one.answer), one.sentAt + FRESH_MS - now))
-    // A busy process may see the result before it sees that the time is over.
+    // A busy process may see the result before it notices that the time is over.
     return (yield* elapsed) - one.sentAt <= FRESH_MS ? answer : Option.none()
   })
 
@@ -78,11 +82,11 @@ export const cachedQuery = Effect.fnUntraced(function* <A>(question: Effect.Effe
 
 interface PendingQuery<A> {
   readonly sentAt: number
-  /** None where it failed. */
+  /** None when it failed. */
   readonly answer: Deferred.Deferred<Option.Option<A>>
 }
 
-/** Asks again where the answer came too late to be believed, and dies where it always does. */
+/** Repeats a query whose answer came too late to be trusted, and dies when it always does. */
 export const freshResult = Effect.fnUntraced(function* <A>(question: Effect.Effect<A>) {
   for (let tries = 0; tries < TRIES_AT_MOST; tries++) {
     const sentAt = yield* elapsed

@@ -7,44 +7,48 @@ import { ofAll, type TenantFilter } from "../connection/TenantFilter.ts"
 import { makeBatchedRead, makeTenantRead } from "./BatchedRead.ts"
 import { cachedQuery, freshResult } from "./CachedQuery.ts"
 
-// Effect's Cache forgets by time alone. With the version of the rows beside it, a read costs here what it costs there without
+// Effect's Cache expires by time only. With the version of the rows beside it, a read here costs as much as there without one
 // (`npm run bench -- --part row-cache`).
 
 /** A change without an audit row, by a migration or by hand, is seen within this time. */
 const CACHED_MS = 10_000
-/** How often a row that is used is moved behind the others: each payout uses ten, and most of them at once again. */
+/** How often a row that is used is moved to the end of the eviction order: each payout uses ten, most of them repeatedly. */
 const MOVED_EVERY_MS = 1_000
 
 const heads = rowsOf(Schema.Struct({ sequence: Schema.BigInt }))
 
 export interface CachedRows<Value> {
-  /** The row as it is in the database, or was at most a second ago. Dies where the database does not answer in time: nothing older is returned. */
+  /**
+   * The row as it is in the database, or was at most a second ago. Dies when the database does not answer in time: nothing
+   * older is returned.
+   */
   readonly get: (key: string) => Effect.Effect<Value>
 }
 
 export interface CacheOptions<Value, E> {
-  /** One result a key, in the order of the keys; an absent row is a result, too. A failure is a defect and is not cached. */
+  /** One result per key, in the order of the keys; an absent row is a result, too. A failure is a defect and is not cached. */
   readonly read: (keys: ReadonlyArray<string>, of: TenantFilter) => Effect.Effect<ReadonlyArray<Value>, E>
-  /** The tenant of a key's row; left out where the rows belong to no tenant. */
+  /** The tenant of a key's row; omitted when the rows belong to no tenant. */
   readonly tenantOf?: (key: string) => string
-  /** How many keys are cached; the least recently used one makes room. */
+  /** How many keys are cached; the least recently used one is evicted. */
   readonly atMost: number
   /**
-   * For rows that any client can ask for although they do not exist: absent rows are cached apart, so that they push out no row that does.
+   * For rows that any client can ask for although they do not exist: absent rows are cached separately, so that they evict no
+   * existing row.
    */
   readonly absent?: { readonly is: (value: Value) => boolean; readonly atMost: number }
 }
 
 export interface RowCache {
   readonly keep: <Value, E>(keeping: CacheOptions<Value, E>) => Effect.Effect<CachedRows<Value>, never, Scope.Scope>
-  /** From now on every row is read anew. Called after a change that this process has made. */
+  /** Makes every row be read again. Call it after a change by this process. */
   readonly forget: Effect.Effect<void>
 }
 
 /**
- * Caches rows that only operators change, until one of them changes something: each of their changes counts up a version in its own commit
- * (AuditTrail.withKept). The version, read at most twice a second, says for all rows together whether any may be different. Changes by
- * tenants do not count it up.
+ * Caches rows that only operators change, until one of them changes something: each of their changes increases a version in its
+ * own commit (AuditTrail.withKept). The version, read at most twice a second, says for all rows together whether any may have
+ * changed. Changes by tenants do not increase it.
  */
 export const makeVersionedRowCache = (sql: SqlClient.SqlClient): Effect.Effect<RowCache, never, Distribution | Scope.Scope> =>
   Effect.gen(function* () {
@@ -70,7 +74,7 @@ export const makeVersionedRowCache = (sql: SqlClient.SqlClient): Effect.Effect<R
         tenantOf === undefined
           ? yield* makeBatchedRead((keys: ReadonlyArray<string>) => read(keys, ofAll(sql)))
           : yield* Effect.provideService(makeTenantRead(sql, tenantOf, read), Distribution, distribution)
-      /** The row where it is cached as of this change. */
+      /** The row if it is cached as of this version. */
       const cached = (key: string, entry: bigint | undefined, now: number): Answer<Value> | undefined => {
         const known = rows.get(key) ?? absentRows.get(key)
         if (known === undefined || known.entry !== entry || now >= known.until) return undefined
@@ -78,7 +82,7 @@ export const makeVersionedRowCache = (sql: SqlClient.SqlClient): Effect.Effect<R
         return known
       }
       const readOrCached = Effect.fnUntraced(function* (key: string, now: number) {
-        // Read before the row: a change that is committed in between makes the row too old at once.
+        // Read before the row: a change that is committed in between makes the cached row outdated at once.
         const entry = Option.getOrUndefined(yield* newest)
         const known = cached(key, entry, now)
         if (known !== undefined) return known.value
@@ -86,7 +90,7 @@ export const makeVersionedRowCache = (sql: SqlClient.SqlClient): Effect.Effect<R
         if (entry !== undefined) put(key, { value, entry, until: now + CACHED_MS }, now)
         return value
       })
-      // Nearly every row is cached, and is given without a generator: a payout gets several of them.
+      // Nearly every row is cached, and is returned without a generator, because a payout reads several.
       const get = (key: string): Effect.Effect<Value> =>
         Effect.flatMap(elapsed, (now) => {
           const entry = recent(now)
@@ -101,14 +105,14 @@ export const makeVersionedRowCache = (sql: SqlClient.SqlClient): Effect.Effect<R
 
 interface Answer<Value> {
   readonly value: Value
-  /** The number of the operators' changes at that time. */
+  /** The version at that time. */
   readonly entry: bigint
   readonly until: number
-  /** When it was moved last. */
+  /** When it was last moved. */
   readonly usedAt: number
 }
 
-/** Answers in the order in which they were put; the oldest makes room. */
+/** Entries in the order in which they were put; the oldest is evicted. */
 const leastRecentlyUsed = <Value>(atMost: number) => {
   const answers = new Map<string, Answer<Value>>()
   return {

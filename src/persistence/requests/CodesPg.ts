@@ -35,8 +35,8 @@ const leasedRows = rowsOf(Schema.Struct({ leased: Schema.Boolean }))
 type AttemptKey = Pick<CodeAttempt, "appId" | "reference">
 
 /**
- * Codes on PostgreSQL. It owns charge_codes, code_requests and sent_codes. An attempt is one transaction: the row
- * of the charge's codes is its first lock, and puts all attempts on one charge in order. The other rows are locked in the order of
+ * Codes on PostgreSQL. It owns charge_codes, code_requests and sent_codes. An attempt is one transaction: its first lock is the
+ * row of the charge's codes, which serializes all attempts on one charge. The other rows are locked in the order of
  * `open_step`.
  */
 export const CodesPg = layerOf(Codes)(function* () {
@@ -59,7 +59,7 @@ export const CodesPg = layerOf(Codes)(function* () {
     return row?.status === "requires_action"
   })
 
-  /** The claim is still the newest of its key, and stays it until the commit. */
+  /** The claim is still the newest of its key, and stays so until the commit. */
   const isClaimed = Effect.fnUntraced(function* ({ fence, scope: { appId, endpoint, key, mode } }: Claim) {
     const rows = yield* sql`SELECT 1 FROM idempotency_keys WHERE app_id = ${appId} AND mode = ${mode} AND endpoint = ${endpoint}
       AND key = ${key} AND fence = ${fence} AND state = 'claimed' FOR UPDATE`
@@ -165,22 +165,23 @@ export const CodesPg = layerOf(Codes)(function* () {
 const sentRows = rowsOf(Schema.Struct({ account: Schema.NullOr(Schema.String) }))
 const requestRows = rowsOf(Schema.Struct({ sent: Schema.Array(Moment) }))
 
-/** A number's codes are counted over both modes: what stands in the place of the mode. */
+/** Stands in place of the mode, because a number's codes are counted over both modes. */
 const BOTH_MODES = "both"
 
 /**
- * The part of `CodesPg` that counts codes and knows to whom they were sent. It owns code_requests and sent_codes. The row of the number is
- * locked by its upsert, then the windows by their names, so that requests for one number are counted one after the other.
+ * The part of `CodesPg` that counts codes and knows to whom they were sent. It owns code_requests and sent_codes. The row of
+ * the number is locked by its upsert, then the windows by name, so that requests for one number are counted one after the
+ * other.
  */
 const sentCodes = (
   sql: SqlClient.SqlClient,
   onTenantServer: OnTenantServer
 ): Pick<Codes["Service"], "request" | "unsent" | "sent" | "sentBy"> => {
-  /** The moment from which on the number may be texted again; null where it may now, and is counted. */
+  /** When the number may get the next code; null when it may now, and is counted. */
   const countNumber = Effect.fnUntraced(function* ({ appId, at, partyHash }: CountedCode, atMost: number, windowMs: number) {
     const own = sql`app_id = ${appId} AND mode = ${BOTH_MODES} AND party_hash = ${partyHash}`
-    // The row that stands there is locked by the conflict. Its new value is counted here: Citus takes no subquery where a conflict is
-    // resolved.
+    // An existing row is locked by the conflict. Its new value is computed here, because Citus allows no subquery in ON
+    // CONFLICT.
     const [row] = yield* requestRows(sql`INSERT INTO code_requests AS r (app_id, mode, party_hash, sent)
       VALUES (${appId}, ${BOTH_MODES}, ${partyHash}, '{}') ON CONFLICT (app_id, mode, party_hash) DO UPDATE SET sent = r.sent RETURNING sent`)
     if (row === undefined) return yield* Effect.die(new Error("a code request was not counted"))

@@ -1,27 +1,27 @@
 import { Option } from "effect"
 
-/** One server that an address names. A host that is a path is a socket of this machine. */
+/** One server in an address. A host that is a path is a local socket. */
 export interface DatabaseServer {
   readonly host: string
   readonly port: number
 }
 
-/** The servers of a `postgres://` address, as libpq reads it: `a:5432,b:5433`, or the parameters `host` and `port` with commas. */
+/** The servers in a `postgres://` address, as libpq parses it: `a:5432,b:5433`, or the parameters `host` and `port` with commas. */
 export interface DatabaseServers {
   readonly servers: readonly [DatabaseServer, ...ReadonlyArray<DatabaseServer>]
-  /** Whether the one that takes writes is looked for among them: there are several, or `target_session_attrs` asks for it. */
+  /** Whether to look for the server that accepts writes: there are several, or `target_session_attrs` asks for it. */
   readonly looksForPrimary: boolean
-  /** The same address with the first server alone, for readers that know one. */
+  /** The same address with only the first server, for code that can handle one. */
   readonly first: URL
 }
 
 const DEFAULT_PORT = 5432
 const LARGEST_PORT = 65_535
-/** The gateway writes: of libpq's values these make sense. Of several servers it takes the one that can be written to in any case. */
+/** The libpq values that make sense for the gateway, which writes. Of several servers it uses the writable one in any case. */
 const targets: ReadonlyArray<string> = ["any", "read-write", "primary"]
 const ADDRESS = /^(postgres(?:ql)?:\/\/)([^/?#]*@)?([^/?#]*)([^?#]*)(?:\?([^#]*))?/
 
-/** The servers from the address, or the reason of its refusal; undefined where it is no address. */
+/** The servers in an address, or why it is refused; undefined when it is not an address. */
 export const databaseServers = (text: string): DatabaseServers | string | undefined => {
   const [whole, scheme = "", user = "", authority = "", path = "", query = ""] = ADDRESS.exec(text) ?? []
   if (whole === undefined) return undefined

@@ -1,9 +1,9 @@
 import { forgetful } from "./Durability.ts"
 import { commitsEnd, type ServerFacts } from "./ServerFacts.ts"
 
-/** A server and what it said of itself, or why it could not be asked. */
+/** A server and its facts, or why it could not be queried. */
 export interface SeenServer {
-  /** For people: host and port, with the address where a name has several. */
+  /** For people: host and port, with the address when a name has several. */
   readonly name: string
   readonly facts: ServerFacts | string
 }
@@ -12,13 +12,13 @@ export interface SeenServer {
 export type Remembered = Pick<ServerFacts, "cluster" | "startedAt" | "timeline">
 
 export interface Known {
-  /** Of the database that was worked with; null at the start. */
+  /** The cluster of the database in use; null at the start. */
   readonly cluster: string | null
-  /** The highest timeline of a primary that was ever seen of a cluster; 0 where none was. */
+  /** The highest timeline of any primary of a cluster seen so far; 0 when there was none. */
   readonly highestTimeline: (cluster: string) => number
-  /** The last reports of the standbys, by their names. */
+  /** The last reports of the standbys, by name. */
   readonly standbys: ReadonlyMap<string, Remembered>
-  /** The server that is worked with; null where there is none. */
+  /** The server in use; null when there is none. */
   readonly accepted: (Pick<ServerFacts, "startedAt" | "timeline"> & Pick<SeenServer, "name">) | null
 }
 
@@ -27,11 +27,12 @@ export type Choice<S extends SeenServer> = { readonly server: Answered<S> } | { 
 type Answered<S extends SeenServer> = S & { readonly facts: ServerFacts }
 
 /**
- * The one server that may be written to, of those that could be asked. docs/operations/durability.md has the argument.
+ * Chooses the one server that may be written to among those that answered. docs/operations/durability.md has the reasoning.
  *
- * A server that came back after another one was promoted has an older timeline than that one, and is refused while this process has seen
- * the newer, or a standby of it. Where it has not, the server waits for a standby that does not follow it, and is refused for that. A server that was accepted with
- * its standby keeps being accepted when that one goes, because its commits then wait and are reported (CommitsWaiting).
+ * A server that returned after another one was promoted has an older timeline, and is refused when this process has seen the
+ * newer timeline or a standby on it. When it has not, the server waits for a standby that does not follow it, and is refused
+ * for that. A server that was accepted with its standby stays accepted when the standby goes, because its commits then wait and
+ * that is reported (CommitsWaiting).
  */
 export const choosePrimary = <S extends SeenServer>(seen: ReadonlyArray<S>, known: Known): Choice<S> => {
   const primaries: Array<Answered<S>> = []
@@ -60,28 +61,29 @@ export const choosePrimary = <S extends SeenServer>(seen: ReadonlyArray<S>, know
       )
     else newest.push(one)
   }
-  // Of several ways to one server the one that is used: another one would cut what is under way, and names come back in any order.
+  // Of several addresses of one server, the one in use: switching would cut statements in progress, and names resolve in any
+  // order.
   const first = newest.find(({ name }) => name === known.accepted?.name) ?? newest[0]
   if (first === undefined) return { refusal: `no server takes writes: ${problems.join("; ")}` }
   const other = newest.find(({ facts }) => !isSame(facts, first.facts))
   if (other !== undefined)
     return { refusal: `${first.name} and ${other.name} are both primaries of timeline ${highest}: stop the wrong one` }
-  // Only now: what the database is at stays so, however its server is set.
+  // Checked last: the facts about the database do not depend on the server's settings.
   const { name, facts } = first
   return facts.weakness === null
     ? { server: first }
     : { refusal: `no server takes writes: ${[`${name}: ${forgetful(facts.weakness)}`, ...problems].join("; ")}` }
 }
 
-/** Standbys that would be refused once they are promoted, each with the reason. */
+/** Standbys that would be refused after a promotion, each with the reason. */
 export const unfitStandbys = (seen: ReadonlyArray<SeenServer>): ReadonlyArray<string> =>
   seen.flatMap(({ facts, name }) =>
     typeof facts === "string" || !facts.isStandby || facts.weakness === null ? [] : [`${name}: ${forgetful(facts.weakness)}`]
   )
 
 /**
- * Of those that are there or were, standbys among them: who follows a newer primary knows that the older ones are over, also while that one is gone. `by` names
- * the standby where it alone says so.
+ * The highest timeline among present and former servers, including standbys: a standby that follows a newer primary proves that
+ * the older ones are over, even when that primary is gone. `by` names the standby if it alone proves this.
  */
 const highestOf = (cluster: string | null, seen: ReadonlyArray<SeenServer>, { highestTimeline, standbys }: Known) => {
   let [highest, by] = [cluster === null ? 0 : highestTimeline(cluster), ""]
@@ -99,8 +101,8 @@ const highestOf = (cluster: string | null, seen: ReadonlyArray<SeenServer>, { hi
 }
 
 /**
- * The one of two reports of a standby that counts: the later one. But a standby that has not restarted knows no less than before: the state
- * that it received of a primary that is gone may be missing in its later report.
+ * The report of a standby that counts: the later one. But a standby that has not restarted knows at least as much as before, so
+ * its later report may lack what it received from a primary that is gone.
  */
 export const laterWord = (before: Remembered | undefined, now: Remembered): Remembered => {
   if (before === undefined || before.cluster !== now.cluster || before.startedAt !== now.startedAt) return now

@@ -9,21 +9,21 @@ import { reasonOf, refused } from "./FailureText.ts"
 import { choosePrimary, type Known, laterWord, type Remembered, type SeenServer, unfitStandbys } from "./PrimaryChoice.ts"
 import { type ServerFacts, serverFacts } from "./ServerFacts.ts"
 
-/** Why no server of the database can be written to, in one line; null where one can. Known without asking any. */
+/** Why no server of the database can be written to, in one line; null when one can. Known without a query. */
 export const NoPrimary = Context.Reference<Effect.Effect<string | null>>("gateway/persistence/servers/NoPrimary", {
   defaultValue: () => Effect.succeed(null)
 })
 
 const LOOKED_EVERY = "1 second"
-/** While no server takes writes each statement asks again, but not all of them: within this time they share one look. */
+/** While no server accepts writes, each statement triggers a check; statements within this time share one. */
 const LOOK_AGAIN_NANOS = 200_000_000n
 
-/** Of several servers behind one address the next may be the right one. */
+/** Of several servers behind one address, the next attempt may reach the right one. */
 const REFUSED_AT_MOST = 3
 
 /**
- * The highest timeline of each cluster's primaries that this process has seen. Timelines only grow, so that a newer one proves that an
- * older is over.
+ * The highest timeline of each cluster's primaries that this process has seen. Timelines only grow, so a newer one proves that
+ * an older is over.
  */
 const highestTimelines = new Map<string, number>()
 const highestTimeline = (cluster: string): number => highestTimelines.get(cluster) ?? 0
@@ -37,31 +37,31 @@ interface Primary {
   readonly facts: ServerFacts
 }
 
-/** The pool's connections, and those that are reserved of it. */
+/** The pool's connections, and reserved ones. */
 export interface Connections {
   readonly get: Effect.Effect<PgConnection.PgConnection, SqlError.SqlError, Scope.Scope>
   readonly reserve: Effect.Effect<PgConnection.PgConnection, SqlError.SqlError, Scope.Scope>
   readonly invalidate: (connection: PgConnection.PgConnection) => Effect.Effect<void>
-  /** Why no server can be written to, as it was seen a second ago at most; null where one can. */
+  /** Why no server can be written to, at most a second old; null when one can. */
   readonly refusal: Effect.Effect<string | null>
 }
 
 /**
- * Connections to the one server of several that may be written to. All of them are looked at each second, and whenever a connection cannot be
- * had; when another server is the primary, the connections to the one before are cut. A new connection is asked what it reached before it
- * is used: behind one address there may be another server than a moment ago.
+ * Connections to the one of several servers that may be written to. All servers are checked every second, and whenever a
+ * connection cannot be had. When another server becomes the primary, connections to the previous one are cut. A new connection
+ * is checked before its first use, because another server may be behind the same address now.
  */
 export const makePrimaryPool = Effect.fnUntraced(function* (config: PgPool.Config, servers: ReadonlyArray<DatabaseServer>) {
   const scope = yield* Effect.scope
   const clock = yield* Clock.Clock
   const probes = yield* makeServerProbes(config, servers)
-  /** The server that each connection was found to reach. */
+  /** The server that each connection reached. */
   const reached = new WeakMap<PgConnection.PgConnection, { readonly pool: ServerPool; readonly startedAt: string }>()
   const pools = new Map<string, ServerPool>()
   const standbys = standbyTimelines()
   let primary: Primary | null = null
   let cluster: string | null = null
-  /** Why the last look found no server. */
+  /** Why the last check found no server. */
   let refusal: string | null = null
   let unfit = ""
   let looking: Deferred.Deferred<void> | null = null
@@ -91,11 +91,12 @@ export const makePrimaryPool = Effect.fnUntraced(function* (config: PgPool.Confi
   const turnAway = Effect.fnUntraced(function* (why: string, seen: ReadonlyArray<SeenServer>) {
     if (refusal !== why) yield* Effect.annotateLogs(Effect.logError("no server of the database can be written to"), { note: why })
     refusal = why
-    // The next look goes to whatever listens there by then: behind one address a wrong primary may have been asked, and the right one not.
+    // The next check opens new sessions: behind one address the wrong primary may have been checked, and the right one not.
     if (seen.some(({ facts }) => typeof facts !== "string" && !facts.isStandby)) yield* probes.forget
     if (primary === null) return
     const { facts: accepted, name: own, pool } = primary
-    // A server that does not answer may be slow, and behind its address another one may have answered: its own connections tell when it has gone.
+    // A server that does not answer may be slow, and another one may have answered at its address. Its own connections show
+    // when it is gone.
     const isToldByItself = seen.some(
       ({ facts, name }) => name === own && typeof facts !== "string" && facts.startedAt === accepted.startedAt
     )
@@ -140,7 +141,7 @@ export const makePrimaryPool = Effect.fnUntraced(function* (config: PgPool.Confi
   })
   yield* Effect.forkScoped(Effect.forever(Effect.delay(lookAgain, LOOKED_EVERY)))
 
-  /** Why a connection that was not asked yet must not be used, or null. */
+  /** Why a connection that was not checked yet must not be used, or null. */
   const accept = Effect.fnUntraced(function* (own: Primary, connection: PgConnection.PgConnection) {
     const facts = yield* serverFacts(connection)
     remember(facts)
@@ -149,7 +150,7 @@ export const makePrimaryPool = Effect.fnUntraced(function* (config: PgPool.Confi
     if ("refusal" in choice) return choice.refusal
     reached.set(connection, { pool: own.pool, startedAt: facts.startedAt })
     if (primary?.pool !== own.pool || primary.facts.startedAt === facts.startedAt) return null
-    // Another server, or the same one after a restart: the sessions to the one before tell nothing of it.
+    // Another server, or the same one after a restart: sessions to the one before say nothing about it.
     primary = { ...own, facts }
     yield* probes.forget
     return null
@@ -160,7 +161,7 @@ export const makePrimaryPool = Effect.fnUntraced(function* (config: PgPool.Confi
     for (let tried = 0; tried <= (config.maxConnections ?? 1) + REFUSED_AT_MOST; tried++) {
       const own = primary
       if (own === null) break
-      // Given back when it is not the one: a pool of one connection has no other.
+      // Returned to the pool if it is the wrong one, because a pool of one connection has no other.
       const tryScope = yield* Scope.fork(yield* Effect.scope)
       const connection = yield* Scope.provide(own.pool.get, tryScope)
       why = reached.has(connection) ? null : yield* accept(own, connection)
@@ -194,8 +195,9 @@ export const makePrimaryPool = Effect.fnUntraced(function* (config: PgPool.Confi
 })
 
 /**
- * The last timeline that each standby reported, also while it does not answer: a standby that follows a newer primary proves that the older
- * ones are over. A standby that was made anew reports an older timeline, and is believed; one that is not named any more does not count.
+ * The last timeline that each standby reported, even while it does not answer: a standby that follows a newer primary proves
+ * that the older ones are over. A rebuilt standby that reports an older timeline is believed; one that is no longer named does
+ * not count.
  */
 export const standbyTimelines = () => {
   const last = new Map<string, Remembered>()
@@ -206,7 +208,7 @@ export const standbyTimelines = () => {
       if (typeof facts !== "string" && facts.isStandby && facts.timeline !== null)
         last.set(name, laterWord(last.get(name), facts))
     },
-    /** After every server was looked for under every name. */
+    /** Called after every server was looked up under every name. */
     forgetOthers: (seen: ReadonlyArray<SeenServer>): void => {
       const names = new Set(seen.map(({ name }) => name))
       for (const name of last.keys()) if (!names.has(name)) last.delete(name)
@@ -214,10 +216,10 @@ export const standbyTimelines = () => {
   }
 }
 
-/** A server that says nothing for so long is passed over. */
+/** A server that does not answer within this time is skipped. */
 const FACTS_WITHIN = "2 seconds"
 
-/** Answered for a server whose name is not resolved now. */
+/** The result for a server whose name does not resolve. */
 const NO_ADDRESS = "its name has no address"
 
 /** The addresses of a name, as the system resolves it. */
@@ -231,8 +233,8 @@ interface Probe extends SeenServer {
 }
 
 /**
- * Asks every address of every server what it is, each over a session that stays open: a question a second costs the servers no logins.
- * `forget` closes them, so that the next question goes to whatever listens there by then.
+ * Queries the facts of every server at each of its addresses, over sessions that stay open, so that a query every second causes
+ * no log-ins. `forget` closes them, so that the next query reaches whatever listens there by then.
  */
 const makeServerProbes = Effect.fnUntraced(function* (config: PgPool.Config, servers: ReadonlyArray<DatabaseServer>) {
   const scope = yield* Effect.scope
@@ -273,7 +275,7 @@ const makeServerProbes = Effect.fnUntraced(function* (config: PgPool.Config, ser
     if (addresses.length === 0) return [{ name, facts: NO_ADDRESS, listener: { host, port, address: host } } satisfies Probe]
     return yield* Effect.forEach(
       addresses,
-      // Also where a name has one address: by tomorrow it may have two.
+      // Named so even when a name has one address, because it may get a second one.
       (address) => ask(address === host ? name : `${name} (${address})`, { host, port, address }),
       { concurrency: "unbounded" }
     )
@@ -288,7 +290,7 @@ const makeServerProbes = Effect.fnUntraced(function* (config: PgPool.Config, ser
   }
 })
 
-/** Where one server listens: an address of its name, or the path of a socket. */
+/** Where a server listens: an address of its name, or the path of a socket. */
 interface Listener {
   readonly host: string
   readonly address: string
@@ -299,11 +301,11 @@ interface Listener {
 interface ServerPool {
   readonly get: Effect.Effect<PgConnection.PgConnection, SqlError.SqlError, Scope.Scope>
   readonly invalidate: (connection: PgConnection.PgConnection) => Effect.Effect<void>
-  /** Statements under way fail, as with a server that died; a request to cancel is not sent. */
+  /** Statements in progress fail as if the server had died; no cancel request is sent. */
   readonly cut: Effect.Effect<void>
 }
 
-/** A pool of connections to this server and no other, whatever else its address names. */
+/** A pool of connections to this server only, whatever else its address names. */
 const makeServerPool = Effect.fnUntraced(function* (config: PgPool.Config, { address, host, port }: Listener) {
   const sockets = new Set<Socket>()
   const stream = () => {
@@ -316,7 +318,7 @@ const makeServerPool = Effect.fnUntraced(function* (config: PgPool.Config, { add
     return socket
   }
   const pool = yield* PgPool.make({ ...config, host, port, stream })
-  // The pool stays: closing it would interrupt a caller that waits for a connection, and that caller is to get one to another server.
+  // The pool stays open: closing it would interrupt a caller that waits for a connection and should get one to another server.
   const cut = Effect.sync(() => {
     for (const socket of sockets) socket.destroy()
   })

@@ -3,31 +3,31 @@ import { Effect, Schema } from "effect"
 import type { SqlError } from "effect/sql"
 import { RAISED_WEAKNESS } from "./Durability.ts"
 
-/** A server's facts about itself, so that no write goes to the wrong one. */
+/** A server's facts about itself, from which the server to write to is chosen. */
 export const ServerFacts = Schema.Struct({
   isStandby: Schema.Boolean,
   isReadOnly: Schema.Boolean,
   /**
-   * Grows with each promotion. Of a standby: of what it has received of its primary, perhaps a little late. It may be null there, and is never above
-   * what the database has reached.
+   * Grows with each promotion. For a standby: of what it has received from its primary, possibly a little late. It may be null
+   * there, and is never above the database's real timeline.
    */
   timeline: Schema.NullOr(Schema.Number),
   /** The same on all copies of a database, and on no other. */
   cluster: Schema.String,
-  /** When its server process started: tells servers of one cluster apart, and one server before and after a restart. */
+  /** When its server process started. Distinguishes the servers of a cluster, and a server before and after a restart. */
   startedAt: Schema.String,
-  /** `synchronous_standby_names`: whose confirmation commits wait for. */
+  /** `synchronous_standby_names`: the standbys whose confirmation commits wait for. */
   awaited: Schema.String,
-  /** The names of those that follow it now. */
+  /** The names of the standbys that follow it now. */
   followers: Schema.Array(Schema.String),
-  /** Why a crash could take back what is committed there; null where it cannot. */
+  /** Why a crash could undo commits there; null when it cannot. */
   weakness: Schema.NullOr(Schema.String)
 })
 export type ServerFacts = typeof ServerFacts.Type
 
 /**
- * A role without `pg_read_all_stats` sees of a standby that is catching up the name alone, and not what a standby has received: of that it reads
- * what the standby has written down.
+ * A role without `pg_read_all_stats` sees only the name of a standby that is catching up, and not what a standby has received;
+ * in that case the query uses what the standby has written to disk.
  */
 const FACTS = `
   SELECT pg_is_in_recovery() AS "isStandby", current_setting('transaction_read_only')::boolean AS "isReadOnly",
@@ -42,13 +42,13 @@ const FACTS = `
 
 const decode = Schema.decodeUnknownEffect(Schema.NonEmptyArray(ServerFacts))
 
-/** Asked on this very connection, whose session is raised to what a commit has to survive. */
+/** Queried on this connection, whose session is raised to the required durability. */
 export const serverFacts = (connection: PgConnection.PgConnection): Effect.Effect<ServerFacts, SqlError.SqlError> =>
   Effect.flatMap(connection.query(FACTS, [connection.processId], false), ({ rows }) =>
     Effect.map(Effect.orDie(decode(rows)), ([facts]) => facts)
   )
 
-/** Whether so many of the standbys follow that a commit will end: those that `synchronous_standby_names` asks for. */
+/** Whether enough standbys follow for commits to complete: those that `synchronous_standby_names` requires. */
 export const commitsEnd = ({ awaited, followers }: Pick<ServerFacts, "awaited" | "followers">): boolean => {
   if (awaited.trim() === "") return true
   const [, count = "1", list = awaited] = /^\s*(?:(?:FIRST|ANY)\s+)?(\d+)\s*\((.*)\)\s*$/i.exec(awaited) ?? []

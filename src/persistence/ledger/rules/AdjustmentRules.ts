@@ -1,21 +1,21 @@
 import type { LedgerRule } from "../LedgerRule.ts"
 
-// The rows of the audit log that say something of a kind, all of them read before the first is joined: audit_details begins a subtransaction, which on
-// Citus has to be sent to servers that are just being sent what was read.
+// The rows of the audit log that have a given detail. All of them are read before the first is joined: audit_details begins a
+// subtransaction, which on Citus has to be sent to servers that are still being sent what was read.
 const saying = (name: string) => `
   FROM (
     SELECT array_agg(l.sequence) AS sequences, array_agg(l.v) AS details
     FROM (SELECT sequence, audit_details(details) AS v FROM audit_log OFFSET 0) l WHERE l.v ? '${name}'
   ) read CROSS JOIN LATERAL unnest(read.sequences, read.details) AS l(sequence, v)`
 
-// The adjustments by operators in the audit log, by the member that names them.
+// The credits and debits by operators in the audit log, by the detail that identifies them.
 const audited = `
   SELECT l.sequence, l.v->>'app_id' AS app_id, l.v->>'mode' AS mode, l.v->>'external_id' AS external_id,
     l.v->>'direction' AS direction, l.v->>'currency' AS currency,
     l.v->>'amount_minor' AS amount_minor, l.v->>'reference' AS reference, l.v->>'note' AS note
   ${saying("external_id")}`
 
-// The postings of people of the console: each float entry, and each ruling that was proposed.
+// The postings from the console: each float entry, and each ruling that was proposed.
 const byTwo = ["external_id", "resolved"]
   .map(
     (name) => `
@@ -24,12 +24,12 @@ const byTwo = ["external_id", "resolved"]
   )
   .join(" UNION ALL ")
 
-// The rulings of people; without postings where no money moved.
+// The rulings of people; without postings when no money moved.
 const resolved = `
   SELECT l.sequence, l.v->>'resolved' AS reference, l.v->>'slot' AS slot, l.v->>'postings' AS postings
   ${saying("resolved")}`
 
-/** A person's postings are held against what the audit log says that the person did. Whether the log itself holds, `audit verify` says. */
+/** Compares the postings of people with the audit log. Whether the log itself is intact, `audit verify` checks. */
 export const adjustmentRules: ReadonlyArray<LedgerRule> = [
   {
     rule: "adjustments_are_audited",
@@ -63,7 +63,7 @@ export const adjustmentRules: ReadonlyArray<LedgerRule> = [
   {
     rule: "adjustments_are_of_no_record",
     counted: "SELECT count(*) FROM float_adjustments",
-    // It books itself: by its reference one movement is booked twice.
+    // The gateway books transactions itself, so an adjustment with a transaction's reference books one movement twice.
     broken: `
       SELECT a.app_id || '/' || a.mode || '/' || a.external_id AS subject,
         'a ' || a.direction || ' of ' || a.currency || ' ' || a.amount_minor || ' by the reference of a transaction' AS found

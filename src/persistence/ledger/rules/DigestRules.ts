@@ -1,6 +1,6 @@
 import type { LedgerRule } from "../LedgerRule.ts"
 
-/** A text with its length before it, and what is not there, each as a step writes it. */
+/** A text with its length in front, or a mark for an absent one, as each step writes it. */
 const field = (text: string) => `coalesce(octet_length(${text}) || ':' || (${text}), '-')`
 const hashOf = (fields: ReadonlyArray<string>) => `sha256(convert_to(${fields.map(field).join(" || ',' || ")}, 'UTF8'))`
 const bits = (bytes: string) => `('x' || encode(${bytes}, 'hex'))::bit(256)`
@@ -25,8 +25,8 @@ const line = hashOf([
 const lines = `SELECT app_id, reference, revision, ${line} AS hash FROM journal WHERE status IS NOT NULL`
 
 /**
- * The digest that a record has of its history. Records of the previous release have none, and a step of it leaves an earlier one behind:
- * `upto` is less than the revision.
+ * The digest that a record has of its history. Records of the previous release have none, and a step of that release leaves an
+ * earlier one behind: `upto` is then less than the revision.
  */
 const digests = `
   SELECT t.*, (t.lines->>'to')::bigint AS upto, t.lines->>'sum' AS sum, t.lines->'gaps' AS gaps, t.lines->>'call' AS call, t.lines->'names' AS names
@@ -35,7 +35,7 @@ const digests = `
 
 const counted = "SELECT count(*) FROM transactions WHERE record->'lines' IS NOT NULL"
 
-/** A record's digest covers its lines whole, its last call, and the references that providers gave it. */
+/** A record's digest covers all its lines, its last call, and the references that providers gave it. */
 export const digestRules: ReadonlyArray<LedgerRule> = [
   {
     rule: "history_is_as_written",
@@ -53,7 +53,7 @@ export const digestRules: ReadonlyArray<LedgerRule> = [
   {
     rule: "calls_are_as_written",
     counted,
-    // A later step of the previous release is not counted.
+    // A later step by the previous release is not covered.
     broken: `
       SELECT app_id || '/' || reference AS subject, 'what is kept of its last call is not what a step wrote' AS found
       FROM (${digests}) d WHERE upto = revision AND (call IS NOT NULL OR gaps IS NULL)

@@ -1,7 +1,7 @@
 import { type Account, type Phase, slotByPhase } from "../../../domain/Ledger.ts"
 import { amountsOf, type LedgerRule } from "../LedgerRule.ts"
 
-/** Every entry has its cause, and moves what its record says. */
+/** Every entry has a cause, and moves what its record says. */
 export const entryRules: ReadonlyArray<LedgerRule> = [
   {
     rule: "entries_match_the_status",
@@ -85,7 +85,8 @@ export const entryRules: ReadonlyArray<LedgerRule> = [
   {
     rule: "corrections_are_one_a_case",
     counted: "SELECT count(*) FROM journal WHERE phase = 'correct'",
-    // A case is opened by news, never by a ruling: between two corrections of a record there is a line of another actor.
+    // A case is opened by a reported fact, never by a ruling: between two corrections of a record there is a line of another
+    // actor.
     broken: `
       WITH lines AS (
         SELECT j.app_id, j.reference, j.slot, j.phase, j.revision,
@@ -158,7 +159,10 @@ const allowedPostings = Object.entries(postable).flatMap(([kind, phases]) =>
   )
 )
 
-/** An entry stands in its own place and moves its own accounts: beside them, balanced lines could say anything. */
+/**
+ * An entry is in its own slot and moves only the accounts of its kind. Without these rules, further balanced postings could be
+ * added.
+ */
 export const accountRules: ReadonlyArray<LedgerRule> = [
   {
     rule: "entries_stand_in_their_slot",
@@ -179,7 +183,7 @@ export const accountRules: ReadonlyArray<LedgerRule> = [
   {
     rule: "records_know_their_slots",
     counted: "SELECT count(*) FROM transactions",
-    // A slot that a record does not know could be posted twice.
+    // An entry in a slot that its record does not list could be posted twice.
     broken: `
       SELECT t.app_id || '/' || t.reference AS subject, 'it knows the slots [' || array_to_string(t.slots, ',') || '], its entries stand in ['
         || array_to_string(coalesce(j.slots, '{}'), ',') || ']' AS found

@@ -2,7 +2,7 @@ import { ofNamedEndpoints } from "../../connection/EndpointTables.ts"
 import { subscriptionSql, typeSql } from "../../transactions/NewerEventTypes.ts"
 import type { LedgerRule } from "../LedgerRule.ts"
 
-/** A schedule waits a day at the longest, a lease lives for a minute: more than this was written by hand. */
+/** A schedule waits a day at most, and a lease lasts a minute: a longer wait was written by hand. */
 const notDue = `
   SELECT c.subject, c.found FROM (
     SELECT coalesce(d.app_id || '/' || d.id, q.app_id || '/' || q.id) AS subject, CASE
@@ -19,8 +19,9 @@ const notDue = `
   WHERE c.found IS NOT NULL`
 
 /**
- * A number that an event says directly. It is read from the text: an altered one may be no JSON. In JSON a quotation mark within a text has a
- * backslash before it, and all that tenants name themselves stands within further braces or after the amounts.
+ * A number at the top level of an event's data. It is read from the text, because an altered event may not be JSON. In JSON a
+ * quotation mark inside a text has a backslash before it, and all names that tenants choose are inside further braces or after
+ * the amounts.
  */
 const saidBy = (event: string, member: string): string => `substring(${event}.body FROM '"data":[{][^{}]*"${member}":"?([0-9]+)')`
 
@@ -56,7 +57,8 @@ export const eventRules: ReadonlyArray<LedgerRule> = [
   {
     rule: "events_say_the_amount",
     counted: "SELECT count(*) FROM events WHERE reference IS NOT NULL",
-    // A record keeps these for ever. The amount that an exchange brings may be known later than an event: its quote and its entry are held against it.
+    // A record keeps these for ever. The amount that an exchange yields may become known after an event, so it is compared with
+    // the quote and the entry instead.
     broken: `
       SELECT e.app_id || '/' || e.reference AS subject,
         'its event ' || ${typeSql("e")} || ' says the ' || a.name || ' ' || a.said || ', its record ' || a.recorded AS found
@@ -87,7 +89,8 @@ export const eventRules: ReadonlyArray<LedgerRule> = [
   {
     rule: "events_have_their_delivery",
     counted: "SELECT count(*) FROM events",
-    // A test is of one endpoint alone. The state of an endpoint when the event was written is known where it has not changed since; an hour is for clocks that differ.
+    // A test event is for one endpoint only. The endpoint's state when the event was written is known if it has not changed
+    // since; the hour allows for clock differences.
     broken: `
       SELECT e.app_id || '/' || e.id AS subject, 'the endpoint wants ' || ${typeSql("e")} || ', and this one is not delivered to it' AS found
       FROM events e JOIN webhook_endpoints w ON w.app_id = e.app_id AND w.mode = e.mode

@@ -14,7 +14,7 @@ const positionColumns = [
   ["receivable", -1]
 ] as const
 
-/** Positions are what was posted, and what is reserved is what is open. */
+/** Positions equal what was posted, and what is reserved equals what is open. */
 export const positionRules: ReadonlyArray<LedgerRule> = [
   {
     rule: "entries_balance",
@@ -26,7 +26,7 @@ export const positionRules: ReadonlyArray<LedgerRule> = [
   {
     rule: "entries_are_whole",
     counted: "SELECT count(*) FROM journal",
-    // The table's own checks refuse most of it, but an attacker could have removed them.
+    // The table's own constraints prevent most of it, but an attacker could have removed them.
     broken: `
       SELECT j.app_id || '/' || j.reference || '/' || coalesce(j.slot, j.revision::text) AS subject, c.found
       FROM journal j CROSS JOIN LATERAL (SELECT CASE
@@ -61,7 +61,7 @@ export const positionRules: ReadonlyArray<LedgerRule> = [
   {
     rule: "reserved_is_what_is_open",
     counted: "SELECT count(*) FROM transactions WHERE kind IN ('payout', 'exchange') AND status = 'pending'",
-    // Open is whatever has work: of an open record without work `open_records_are_looked_after` says so.
+    // Open means that the record has work; `open_records_are_looked_after` reports an open record without work.
     broken: `
       WITH recorded AS (${amountsOf("t.status = 'pending' AND (t.app_id, t.reference) IN (SELECT app_id, reference FROM open_work)")}),
       open AS (SELECT app_id, mode, currency, sum(held) AS held FROM recorded WHERE held > 0 GROUP BY 1, 2, 3)

@@ -1,11 +1,11 @@
 import type { LedgerRule } from "../LedgerRule.ts"
 
-/** Times are milliseconds in the record; seconds of a distant year as a double are off by some microseconds. */
+/** Times are milliseconds in the record. Seconds of a distant year as a double are off by some microseconds. */
 function toMillisecond(time: string): string {
   return `date_trunc('milliseconds', ${time} + interval '500 microseconds')`
 }
 
-// The members that stand in a column and in the record, by the column's name.
+// The members that are stored both in a column and in the record, by the column's name.
 const columns = [
   ["status", "t.status", "r.status"],
   ["kind", "t.kind", "r.kind"],
@@ -18,7 +18,7 @@ const columns = [
   ["created_at", toMillisecond("t.created_at"), toMillisecond('to_timestamp(r."createdAt" / 1000)')]
 ] as const
 
-/** A record is one thing, wherever it is written. */
+/** A record is the same wherever it is stored. */
 export const recordRules: ReadonlyArray<LedgerRule> = [
   {
     rule: "columns_match_the_record",
@@ -107,7 +107,7 @@ export const recordRules: ReadonlyArray<LedgerRule> = [
   {
     rule: "provider_references_are_used_once",
     counted: "SELECT count(*) FROM transactions WHERE provider_reference IS NOT NULL",
-    // Two accounts at one provider may give one reference. A record that does not say its account counts as one of any.
+    // Two accounts at one provider may issue the same reference. A record without an account counts as any account's.
     broken: `
       SELECT provider || '/' || mode || '/' || provider_reference AS subject,
         'the same ' || kind || ' of the provider is ' || sum(uses) || ' of ours: ' || min(first) || ' and ' || max(last) AS found
@@ -121,7 +121,7 @@ export const recordRules: ReadonlyArray<LedgerRule> = [
   {
     rule: "beneficiaries_were_paid",
     counted: "SELECT count(*) FROM beneficiaries",
-    // A payout knows its recipient for ninety days, and may have been accepted some time after it was made.
+    // A payout keeps its recipient for ninety days, and may have been accepted some time after it was created.
     broken: `
       SELECT b.app_id || '/' || b.mode || '/' || b.id AS subject, 'a beneficiary whom no ' || b.mode || ' payout of this tenant went to' AS found
       FROM beneficiaries b
@@ -138,7 +138,7 @@ const exchanges = `
     "destinationCurrency" text, rate text)
   WHERE t.kind = 'exchange'`
 
-/** An exchange is made of one quote, and brings what that promised. */
+/** An exchange uses one quote, and yields what it promised. */
 export const exchangeRules: ReadonlyArray<LedgerRule> = [
   {
     rule: "quotes_are_used_once",
@@ -151,8 +151,8 @@ export const exchangeRules: ReadonlyArray<LedgerRule> = [
   {
     rule: "exchanges_keep_to_their_quote",
     counted: "SELECT count(*) FROM fx_quotes",
-    // As long as the quote is kept. The amount that came in may differ by a hundredth and two units; where a person established it, by
-    // more.
+    // Checked while the quote is stored. The received amount may differ by one per cent and two units; by more when a person
+    // established it.
     broken: `
       SELECT x.app_id || '/' || x.reference AS subject,
         'it says ' || concat_ws(' ', x.amount, x.currency, 'for', x."destinationAmount", x."destinationCurrency", 'by', x.provider, 'at', x.rate)
@@ -168,7 +168,7 @@ export const exchangeRules: ReadonlyArray<LedgerRule> = [
   }
 ]
 
-/** Each step of a record leaves one line, numbered by the revision that it made, and the last one says how the record is. */
+/** Each step of a record leaves one line, numbered by its revision, and the last line has the record's state. */
 export const historyRules: ReadonlyArray<LedgerRule> = [
   {
     rule: "history_is_whole",

@@ -1,11 +1,11 @@
 import { completeSince, type RetainedRows, retention } from "../../vault/Retention.ts"
 import type { LedgerRule } from "../LedgerRule.ts"
 
-/** The endpoint that makes each kind of record. */
+/** The endpoint that creates each kind of record. */
 const endpoints =
   "(VALUES ('payout', 'POST /v1/payouts'), ('collection', 'POST /v1/collections'), ('exchange', 'POST /v1/fx/exchange'))"
 
-/** A request's key leads to its record, and its stored response is the one that was given. */
+/** A request's key leads to its record, and its stored response is the one that was sent. */
 export const requestRules: ReadonlyArray<LedgerRule> = [
   {
     rule: "keys_are_linked",
@@ -22,8 +22,9 @@ export const requestRules: ReadonlyArray<LedgerRule> = [
   {
     rule: "records_have_their_key",
     counted: `SELECT count(*) FROM transactions WHERE created_at >= ${completeSince("keys")}`,
-    // The key of what is closed goes with its time, also where a person has to look at it again later.
-    // A key is made shortly before its record; a day is for clocks that differ, and for what was removed before that was written down.
+    // The key of a closed record is removed after its time, even if a person has to look at the record again later. A key is
+    // created shortly before its record; the day allows for clock differences, and for what was removed before removals were
+    // recorded.
     broken: `
       SELECT t.app_id || '/' || t.reference AS subject,
         'its idempotency key is gone: the same request again would have made another ' || t.kind AS found
@@ -35,7 +36,7 @@ export const requestRules: ReadonlyArray<LedgerRule> = [
   {
     rule: "answers_are_as_written",
     counted: "SELECT count(*) FROM idempotency_keys WHERE state = 'done'",
-    // The digest of an answer is in the history of its record, or, where it has none, beside the answer.
+    // The digest of a response is in the history of its record or, without a record, beside the response.
     broken: `
       WITH answers AS (
         SELECT app_id, reference, array_agg(answer_digest) AS digests FROM transaction_history WHERE answer_digest IS NOT NULL
@@ -55,10 +56,10 @@ export const requestRules: ReadonlyArray<LedgerRule> = [
   }
 ]
 
-/** Clocks of nodes and of the database may differ by so much. */
+/** How much the clocks of nodes and of the database may differ. */
 const CLOCKS = "1 hour"
 
-/** The retention that `kept_since` claims was kept: a forged row there cannot switch a rule off. */
+/** Checks that the retention that `kept_since` claims was observed: a forged row there cannot disable a rule. */
 const keptLongEnough = (what: RetainedRows): LedgerRule => ({
   rule: `${what}_are_kept_long_enough`,
   counted: `SELECT count(*) FROM kept_since WHERE what = '${what}'`,
@@ -69,16 +70,17 @@ const keptLongEnough = (what: RetainedRows): LedgerRule => ({
     WHERE k.since IS NULL OR k.since > now() - interval '${retention[what]}' + interval '${CLOCKS}'`
 })
 
-/** Since when keys and windows are all there. */
+/** Since when all keys and windows are present. */
 export const keptRules: ReadonlyArray<LedgerRule> = [keptLongEnough("keys"), keptLongEnough("windows")]
 
-/** How much was moved in a window of time is what its transactions were counted for. */
+/** The amount of a window equals the sum for which its transactions were counted. */
 export const windowRules: ReadonlyArray<LedgerRule> = [
   {
     rule: "windows_are_counted",
     counted: `SELECT count(*) FROM counters WHERE starts_at >= ${completeSince("windows")}`,
-    // A payout that failed was given back, and counts again where it was paid after all and says so. An hour is for windows that were removed before that was written down. Of the keyed hash of a
-    // number no more is shown than finds the row.
+    // A failed payout's count was given back, and counts again when it was paid after all and its row says so. The hour allows
+    // for windows that were removed before removals were recorded. Only as much of a number's keyed hash is shown as is needed
+    // to find the row.
     broken: `
       WITH kept AS (SELECT ${completeSince("windows")} + interval '1 hour' AS since),
       counted AS (
