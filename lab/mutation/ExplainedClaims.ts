@@ -32,12 +32,12 @@ export const explainedOfClaims: Readonly<Record<string, ReadonlyArray<Explained>
   reference: Schema.NullOr(Reference),
   answer_status: Schema.NullOr(Schema.Number),
   answer_body: Schema.NullOr(Schema.String),
-  /** Of each window; null for one that did not exist. */
+  /** Per window; null for one that did not exist. */
   used: Schema.NullOr(Schema.Array(Schema.NullOr(Schema.BigInt))),
-  /** Null where there is no such tenant. */
+  /** Null when there is no such tenant. */
   status: Schema.NullOr(Tenant.fields.status),
   capabilities: Schema.NullOr(Tenant.fields.capabilities),
-  /** Of the candidate, where the key was claimed. */
+  /** For the candidate, when the key was claimed. */
   taken: Schema.NullOr(Schema.Boolean),
   booked: Schema.NullOr(Schema.Boolean)
 }`,

@@ -4,8 +4,8 @@ import { iso } from "../../domain/Instant.ts"
 import { ProposalKind } from "../../domain/Proposal.ts"
 import type { ChainedRow } from "../vault/AuditChain.ts"
 
-// The permissions by the audit log, replayed row by row. Each row of an access table has a name and a text: here by the log, and in
-// AccessRows by the database.
+// The permissions according to the audit log, replayed row by row. Each row of an access table has a name and a text: here from
+// the log, in AccessRows from the database.
 
 type Details = Readonly<Record<string, string>>
 
@@ -20,7 +20,7 @@ interface ReplayedKey {
   readonly mode: string
   readonly role: string
   readonly label: string
-  /** Its networks with commas between them. */
+  /** Its networks, separated by commas. */
   readonly from: string
 }
 
@@ -37,14 +37,14 @@ export const tenantText = ({ capabilities, pinned, repeatSales, status }: Replay
   `${status}, may ${[...capabilities].sort().join(" ") || "nothing"}, pinned to ${pinned || "nobody"}, repeat sales ${repeatSales}`
 export const keyText = ({ from, isRevoked, label, mode, role }: ReplayedKey & { readonly isRevoked: boolean }): string =>
   `${mode} ${role}${label === "" ? "" : ` for ${label}`}${from === "" ? "" : ` from ${from}`}${isRevoked ? ", revoked" : ""}`
-/** Without its hash and its party where the row was written by a release that did not say them. */
+/** Without hash and party when the row was written by a release that did not record them. */
 export const denialText = (reason: string, { hash, party }: { readonly hash?: string; readonly party?: string }): string =>
   [party, hash, reason].filter((one) => one !== undefined).join(" ")
 export const proposalText = ({ decidedBy, proposed, proposedBy, status }: Omit<ReplayedProposal, "id" | "about">): string =>
   `${status}, proposed by ${proposedBy}${decidedBy === "" ? "" : `, decided by ${decidedBy}`}${proposed === undefined ? "" : `, ${proposed}`}`
 export const proposalName = (kind: string, subject: string, at: number): string => `proposal ${kind} ${subject} ${iso(at)}`
 
-/** The effect of each action on the names and texts before it. Any other action says nothing about access. */
+/** Applies each action to the names and texts. Actions that do not concern access are ignored. */
 export const makeAccessReplay = () => {
   const texts = new Map<string, string>()
   const tenants = new Map<string, ReplayedTenant>()
@@ -124,7 +124,7 @@ const makeProposalReplay = () => {
       decidedBy: ""
     })
 
-  /** By its id; an older release said only what it was about, of which no two wait. */
+  /** By its id. An older release recorded only its subject, for which no two are open at once. */
   const waiting = (id: string, about: string | undefined): ReplayedProposal | undefined => {
     const all = [...proposals.values()].filter(({ status }) => status === "open" || status === "approved")
     return all.find((one) => one.id === id) ?? all.findLast((one) => one.id === undefined && one.about === about)
@@ -137,7 +137,7 @@ const makeProposalReplay = () => {
     found.status = status !== "expired" ? status : found.status === "open" ? "withdrawn" : "failed"
   }
 
-  /** Undecided and approved proposals end with the account of their proposer; approved ones also with that of their approver. */
+  /** Open and approved proposals end with the account of their proposer; approved ones also with that of their approver. */
   const endOf = (name: string) => {
     for (const one of proposals.values())
       if (one.status === "open" && one.proposedBy === name) {
@@ -168,7 +168,7 @@ const makeProposalReplay = () => {
     read: (row: ChainedRow, details: Details): void => {
       actions[row.action]?.(row, details)
       const { about, file, proposal } = details
-      // One row of a file is not the end of its proposal.
+      // One row of a file does not end its proposal.
       const done =
         proposal === undefined || file !== undefined || !carriedOut.includes(row.action) ? undefined : waiting(proposal, about)
       if (done !== undefined) done.status = "done"

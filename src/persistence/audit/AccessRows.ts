@@ -11,7 +11,7 @@ import { Moment, rowsOf } from "../connection/Rows.ts"
 import { fits, keySeal, operatorSeal, secretOf } from "../vault/AccessSeals.ts"
 import { denialName, denialText, keyText, proposalName, proposalText, tenantText } from "./AccessReplay.ts"
 
-// The permissions by the tables. Their texts are not checked: a damaged row is reported, and stops nothing.
+// The permissions according to the tables. Their texts are not validated: a damaged row is reported, and stops nothing.
 
 const keyRows = rowsOf(
   Schema.Struct({
@@ -71,7 +71,10 @@ const proposalRows = rowsOf(
   })
 )
 
-/** One row as it is: what is shown of it, and whether that is what the log says. Its seal, where it needs one and has none that fits. */
+/**
+ * One row as it is. `shown`: its text for display; `is`: whether it matches the text from the log. A row that needs a seal also
+ * says whether it has a valid one.
+ */
 export interface AccessRow {
   readonly name: string
   readonly shown: string
@@ -79,7 +82,7 @@ export interface AccessRow {
   readonly isSealed: boolean
 }
 
-/** The keys that are not revoked, and whether each has its seal; the seal that it should have. */
+/** The keys that are not revoked, whether each has its seal, and the seal that it should have. */
 export const keys = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, vault: Vault["Service"]) {
   const rows = yield* keyRows(sql`
     SELECT app_id AS "appId", key_id AS "keyId", mode, CASE WHEN is_reader THEN 'reader' ELSE role END AS role, label, addresses,
@@ -107,7 +110,7 @@ export const keys = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, vault
   )
 })
 
-/** The people of the console, likewise. */
+/** The operators of the console, in the same form. */
 export const operators = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, vault: Vault["Service"]) {
   const rows = yield* operatorRows(sql`
     SELECT name, role, token_hash AS "tokenHash", access_seal AS "accessSeal", created_at AS "createdAt" FROM operators ORDER BY name`)
@@ -119,7 +122,7 @@ export const operators = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, 
 
 const row = (name: string, shown: string, isSealed = true): AccessRow => ({ name, shown, is: (said) => said === shown, isSealed })
 
-/** Every row of every table that says who may do what. */
+/** Every row of every table that grants access. */
 export const readAccess = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, vault: Vault["Service"]) {
   const tenants = yield* tenantRows(sql`SELECT app_id AS "appId", status, capabilities, coalesce(pinned_provider, '') AS pinned,
     CASE WHEN repeat_sales THEN 'allow' ELSE 'refuse' END AS "repeatSales" FROM tenants ORDER BY app_id`)
@@ -152,7 +155,7 @@ export const readAccess = Effect.fnUntraced(function* (sql: SqlClient.SqlClient,
     ...tenants.map((one) => row(`tenant ${one.appId}`, tenantText(one))),
     ...[...limits, ...caps, ...ceilings, ...switches].map(({ name, text }) => row(name, text)),
     ...denials.map(({ createdAt, hash, kind, masked, party, reason: written }) => {
-      // Earlier releases masked the reason in the log alone.
+      // Earlier releases masked the reason in the log only.
       const reason = maskedText(written)
       const texts = [denialText(reason, party === null ? { hash } : { hash, party }), ...(party === null ? [reason] : [])]
       return { ...row(denialName(kind, masked, createdAt), texts[0] ?? ""), is: (said: string) => texts.includes(said) }
@@ -168,7 +171,7 @@ export const readAccess = Effect.fnUntraced(function* (sql: SqlClient.SqlClient,
 
 const decodeColumns = Schema.decodeUnknownSync(Schema.fromJsonString(Schema.Record(Schema.String, Schema.Unknown)))
 
-/** A column that came later is not in an older row of the log. Amounts are texts there and numbers here, times are spelled in two ways. */
+/** Older rows of the log lack newer columns. Amounts are texts there and numbers here, and times have two spellings. */
 const hasColumns =
   (columns: Readonly<Record<string, unknown>>) =>
   (said: string): boolean =>
@@ -179,7 +182,7 @@ const spelled = (name: string, value: unknown): string => {
   return JSON.stringify(name.endsWith("_minor") && value !== null ? String(value) : value)
 }
 
-/** Where the tables and the log do not say the same. A corridor that no operator ever set is as a migration made it. */
+/** Where the tables and the log disagree. A corridor that no operator has set is as a migration created it. */
 export const accessDifferences = (
   said: ReadonlyMap<string, string>,
   rows: ReadonlyArray<AccessRow>

@@ -6,13 +6,14 @@ import { keys, operators } from "./AccessRows.ts"
 import { verifyChain } from "./AuditLogPg.ts"
 import { auditTrail, byteaText } from "./AuditTrail.ts"
 
-/** Stands in vault_keys from then on, where the role that gateways run as can neither put it nor take it away. */
+/** A marker in vault_keys once sealing is done. The gateways' role can neither add nor remove it. */
 const SEALED = "access_seals"
 
 /**
- * Seals the keys and operators that were there before rows had seals, once in the life of a database: the first program that has seals does it as it
- * starts. A key is sealed if a genuine row of the audit log says the same of its mode and role, and if its secret opens in its place. An operator is not: the log
- * says nothing of a token, which may have been copied from another row, and so each gets a new one. From then on a row without its seal is refused.
+ * Seals the keys and operators from before rows had seals, once in the life of a database: the first program with seals does it
+ * when it starts. A key is sealed if a genuine row of the audit log has the same mode and role, and if its secret opens in its
+ * place. An operator is not, because the log says nothing about a token, which may have been copied from another row, so each
+ * operator gets a new one. Afterwards a row without its seal is refused.
  */
 export const AccessSealing = Layer.effectDiscard(
   Effect.gen(function* () {
@@ -21,12 +22,12 @@ export const AccessSealing = Layer.effectDiscard(
     const isDone = Effect.map(sql`SELECT FROM vault_keys WHERE purpose = ${SEALED}`, (rows) => rows.length > 0)
 
     const sealAll = Effect.gen(function* () {
-      // Of nodes that start together one does it.
+      // Of nodes that start together, one does it.
       yield* sql`SELECT sequence FROM audit_head_locked()`
       if (yield* isDone) return
       const replay = makeAccessReplay()
       const { brokenAt, isWhole } = yield* verifyChain({ sql, keyed: vault.hash, exported: null, visit: replay.read })
-      // Whatever is missing may be put back: until then nothing is decided, and there is no marker.
+      // Missing rows may still be restored: until then nothing is decided, and no marker is written.
       if (!isWhole) return yield* Effect.annotateLogs(Effect.logError(NOT_YET), { audit_row: String(brokenAt) })
       const said = replay.texts()
       const rows = [

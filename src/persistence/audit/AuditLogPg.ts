@@ -9,9 +9,9 @@ import { bytesEqual, type ChainedRow, HeadRow, isAuthentic, type KeyedHash, keye
 import { makeAccessReplay } from "./AccessReplay.ts"
 import { accessDifferences, readAccess } from "./AccessRows.ts"
 
-/** How many rows are verified with one statement. */
+/** How many rows one statement verifies. */
 const PAGE_ROWS = 1_000
-/** Of a search: the rows of a step back, and the steps of one page. */
+/** For a search: the rows per step back, and the steps per page. */
 const STEP_ROWS = 10_000n
 const STEPS_LOOKED = 20
 
@@ -40,8 +40,8 @@ const heads = rowsOf(HeadRow)
 const hashes = rowsOf(Schema.Struct({ hash: Schema.String }))
 
 /**
- * The audit chain's verifier: AuditLog on PostgreSQL. AuditChain computes the hashes, AuditTrail writes the rows. It reads audit_log and audit_head and owns neither: AuditTrail writes them. Rows are never changed, and the head is
- * read before the rows, so that it takes no lock.
+ * The audit chain's verifier: AuditLog on PostgreSQL. It reads audit_log and audit_head, which AuditTrail writes; AuditChain
+ * computes the hashes. Rows are never changed, and the head is read before the rows, so it takes no lock.
  */
 export const AuditLogPg = layerOf(AuditLog)(function* () {
   const sql = yield* SqlClient.SqlClient
@@ -63,7 +63,7 @@ export const AuditLogPg = layerOf(AuditLog)(function* () {
     ${from === null ? sql`` : sql`AND at >= ${iso(from)}::timestamptz`}
     ${to === null ? sql`` : sql`AND at < ${iso(to)}::timestamptz`}`
 
-  // The rows are numbered without a gap, so that a step back is a stretch of numbers.
+  // The rows are numbered without gaps, so a step back is a range of numbers.
   const search: AuditLog["Service"]["search"] = Effect.fn("AuditLog.search")(function* (filter, { before, limit }) {
     const found: Array<AuditRow> = []
     let end = before ?? (yield* Effect.orDie(headRow)).sequence + 1n
@@ -110,11 +110,12 @@ interface Chain {
 }
 
 /**
- * Recomputes the chain from its first row to its head, and shows each row that a gateway wrote. It goes on behind one that no gateway
- * wrote: the next genuine row is chained to the stored one, so that a forged row cannot hide later changes. `isWhole`: no row is missing.
+ * Recomputes the chain from its first row to its head, and visits each row that a gateway wrote. It continues after a forged
+ * row: the next genuine row is chained to the stored one, so that a forged row cannot hide later changes. `isWhole`: no row is
+ * missing.
  */
 export const verifyChain = Effect.fnUntraced(function* ({ exported, keyed, sql, visit }: Chain) {
-  // Read first: what is appended meanwhile is beyond it.
+  // Read first, so that rows appended in the meantime are beyond it.
   const row = yield* readHead(sql)
   const forged: Array<bigint> = []
   let first: { readonly at: bigint; readonly why: string } | null = null
@@ -154,7 +155,7 @@ export const verifyChain = Effect.fnUntraced(function* ({ exported, keyed, sql, 
   return { rows: at === null ? row.sequence : at - 1n, brokenAt: at, why, forged, head: headOf(row), isWhole }
 })
 
-/** So many of the rows that no gateway wrote are named. */
+/** How many forged rows are listed. */
 const FORGED_SHOWN = 100
 
 const MISSING = "the row is missing"
@@ -163,7 +164,7 @@ const FORGED = "the end of the log is not one that a gateway wrote: rows from he
 const SHORTER = "the exported head is beyond the end of the log: rows from here on are missing"
 const OTHER = "the row is another than the exported head names"
 
-/** The head as it is in the database. A log without one was not left so by a gateway. */
+/** The head in the database. A missing head was not left so by a gateway. */
 const readHead = (sql: SqlClient.SqlClient): Effect.Effect<HeadRow> =>
   Effect.map(
     heads(sql`SELECT sequence, hash, mac FROM audit_head`),

@@ -10,7 +10,10 @@ const heads = rowsOf(HeadRow)
 const done = rowsOf(Schema.Struct({}))
 const changes = rowsOf(Schema.Struct({ isChanged: Schema.Boolean }))
 
-/** A change as `change_access` knows it, and the columns that it writes, as JSON: bytes and large numbers are texts, as the database reads them. */
+/**
+ * A change as `change_access` knows it, and the columns to write, as JSON: bytes and large numbers are texts that the database
+ * parses.
+ */
 export interface AccessChange {
   readonly change:
     | "tenant create"
@@ -35,7 +38,7 @@ export interface AccessChange {
   readonly to: Readonly<Record<string, unknown>>
 }
 
-/** Bytes as the database reads them in a text. */
+/** Bytes as a text that the database parses. */
 export const byteaText = (bytes: Uint8Array): string => `\\x${Buffer.from(bytes).toString("hex")}`
 
 export type AuditTrail = ReturnType<typeof auditTrail>
@@ -43,11 +46,11 @@ export type AuditTrail = ReturnType<typeof auditTrail>
 /**
  * The audit chain's writer. AuditChain computes its hashes, AuditLogPg reads and verifies it.
  *
- * Writes down each change in its own commit: what an operator did in the audit log, what a tenant did in that tenant's own stream. The
- * head of the log stays locked until the commit, so that a change comes first and its row last.
+ * Records each change in the change's own commit: an operator's in the audit log, a tenant's in that tenant's own stream. The
+ * head of the log stays locked until the commit, so the change comes first and its row last.
  */
 export const auditTrail = (sql: SqlClient.SqlClient, keyed: KeyedHash) => {
-  /** The row that comes next, with its hashes, and the head locked until the commit. */
+  /** The next row with its hashes, and the head, which is locked until the commit. */
   const nextRow = Effect.fnUntraced(function* ({ action, actor, at, details, subject }: AuditEntry) {
     const [head] = yield* heads(sql`SELECT sequence, hash, mac FROM audit_head_locked()`)
     if (head === undefined) return yield* Effect.die(new Error("the head of the audit log is gone"))
@@ -61,11 +64,11 @@ export const auditTrail = (sql: SqlClient.SqlClient, keyed: KeyedHash) => {
     }
     const hash = keyedHash(keyed, head.hash, link)
     const genuine = isAuthentic(keyed, head)
-    // A manipulation of the log is never covered up: after a head that no gateway wrote, none is written that verifies.
+    // Manipulation of the log is never covered up: after a head that no gateway wrote, no verifiable head is written.
     if (!genuine) yield* Effect.logError("the head of the audit log is not what the gateway wrote: run gateway audit verify")
     const mac = genuine ? headMac(keyed, { sequence: link.sequence, hash }) : head.mac
     const end = headText({ sequence: link.sequence, hash: Buffer.from(hash).toString("hex") })
-    // A copy outside the database of every head that there was: one that is put back later lacks the rows up to it.
+    // A copy of every head outside the database: a database that is restored later lacks the rows up to it.
     const reported = genuine
       ? sql.afterCommit(Effect.annotateLogs(Effect.logInfo(AUDIT_HEAD_MESSAGE), { audit_head: end }))
       : Effect.void
@@ -82,8 +85,9 @@ export const auditTrail = (sql: SqlClient.SqlClient, keyed: KeyedHash) => {
   })
 
   /**
-   * Changes who may do what: one change of `change_access` (migration 0020) and its row, in one call of the database, so that there is no other way to make
-   * it. False, and no row, where there was nothing to change. `locked` takes the lock of the tenant or the proposals first: the head is the last of all locks.
+   * Changes access: one change of `change_access` (migration 0020) and its audit row, in one call of the database, so that
+   * there is no other way to make it. False, and no row, when there was nothing to change. `locked` takes the lock of the
+   * tenant or the proposals first: the head is the last of all locks.
    */
   const change = <E = never>(
     access: AccessChange,
@@ -100,7 +104,7 @@ export const auditTrail = (sql: SqlClient.SqlClient, keyed: KeyedHash) => {
       return row?.isChanged === true
     }).pipe((effect) => sql.withTransaction(effect), Effect.orDie)
 
-  /** In a transaction of the caller's, after the change. */
+  /** In a transaction of the caller, after the change. */
   const write = (change: AuditedChange): Effect.Effect<void> =>
     isChangeByTenant(change)
       ? Effect.asVoid(
@@ -118,7 +122,7 @@ export const auditTrail = (sql: SqlClient.SqlClient, keyed: KeyedHash) => {
   return {
     write,
     change,
-    /** The change and its record are one commit. A change that answers no row was none, and leaves no record. */
+    /** The change and its record are one commit. A change that returns no row changed nothing, and leaves no record. */
     with: inOneCommit
   }
 }

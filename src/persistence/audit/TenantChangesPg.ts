@@ -21,9 +21,7 @@ const changeRows = rowsOf(
   })
 )
 
-/**
- * TenantChanges on PostgreSQL. It reads and sweeps tenant_changes; AuditTrail writes it, in the commit of the change.
- */
+/** TenantChanges on PostgreSQL. It reads and prunes tenant_changes; AuditTrail writes it, in the commit of the change. */
 export const TenantChangesPg = layerOf(TenantChanges)(function* () {
   const sql = yield* SqlClient.SqlClient
   const everyTenant = yield* EveryTenant

@@ -10,7 +10,7 @@ import { Moment, rowsOf } from "../connection/Rows.ts"
 
 const written = rowsOf(Schema.Struct({ inReview: Schema.Boolean, until: Moment }))
 
-/** Acknowledgements on PostgreSQL. They stand in open_work, and leave with its row; the lock of the transaction comes first. */
+/** Acknowledgements on PostgreSQL. They are columns of open_work and disappear with its row. The transaction's lock comes first. */
 export const AcknowledgementsPg = layerOf(Acknowledgements)(function* () {
   const sql = yield* SqlClient.SqlClient
   const ownerOf = yield* makeReferenceOwner

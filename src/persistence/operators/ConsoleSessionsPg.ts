@@ -49,7 +49,7 @@ export const ConsoleSessionsPg = layerOf(ConsoleSessions)(function* () {
 
     countFailure: Effect.fn("ConsoleSessions.countFailure")(function* (subjects, at, after) {
       yield* Effect.orDie(sql`DELETE FROM console_failures WHERE since <= ${iso(after)}::timestamptz`)
-      // In one order, so that two of them never wait for each other.
+      // In a fixed order, so that two of these statements do not deadlock.
       return yield* counts(sql`INSERT INTO console_failures (subject, failures, since)
       SELECT subject, 1, ${iso(at)}::timestamptz FROM unnest(${[...subjects].sort()}::text[]) AS s(subject)
       ON CONFLICT (subject) DO UPDATE SET failures = console_failures.failures + 1

@@ -10,7 +10,7 @@ import { ownSession, SessionPooling } from "../connection/SessionPooling.ts"
 import { keyedHashWith, loadHashKey } from "../vault/HashKey.ts"
 import { openBytes, parseMasterKey, sealBytes, type VaultError } from "../vault/Sealing.ts"
 
-/** A column whose values the master key seals, and the purpose that each was sealed for, in SQL. */
+/** A column whose values the master key seals, and the SQL for the purpose of each value. */
 export interface SealedColumn {
   readonly table: string
   readonly column: string
@@ -18,7 +18,7 @@ export interface SealedColumn {
   readonly purpose: string
 }
 
-/** Everything that is sealed. The keys of our own come last: until they are re-wrapped no gateway starts with the new key. */
+/** Everything that is sealed. The gateway's own keys come last: until they are re-wrapped, no gateway starts with the new key. */
 export const sealedColumns: ReadonlyArray<SealedColumn> = [
   {
     table: "api_keys",
@@ -56,20 +56,20 @@ export const sealedColumns: ReadonlyArray<SealedColumn> = [
   { table: "vault_keys", column: "sealed", key: ["purpose"], purpose: "purpose" }
 ]
 
-/** Re-wrapped in one commit. */
+/** How many values are re-wrapped in one commit. */
 const PAGE_ROWS = 200
-/** The passes before the rotation reports that a process goes on sealing under the old key. */
+/** How many passes are made before the rotation reports that a process still seals under the old key. */
 const PASSES_AT_MOST = 8
 
 const pages = rowsOf(Schema.Struct({ key: Schema.Array(Schema.String), purpose: Schema.String, sealed: Schema.Uint8Array }))
-/** How many values the old key still sealed, and how many of them were written anew. */
+/** How many values the old key still sealed, and how many of them were re-wrapped. */
 type Found = { readonly old: number; readonly written: number }
 const NOTHING: Found = { old: 0, written: 0 }
 type Row = { readonly key: ReadonlyArray<string>; readonly purpose: string; readonly sealed: Uint8Array }
 
 /**
- * MasterKeyRotation on PostgreSQL. It owns no table: it writes the sealed columns of others. The master key's advisory lock, held for as long as
- * it runs, keeps every gateway away. Each value is written only where it is still the one that was read.
+ * MasterKeyRotation on PostgreSQL. It owns no table: it writes the sealed columns of others. The master key's advisory lock,
+ * held for as long as it runs, keeps every gateway away. Each value is written only if it is still the one that was read.
  */
 export const MasterKeyRotationPg = {
   /** `masterKey` is the new one. */
@@ -94,7 +94,7 @@ const make = Effect.fnUntraced(function* (masterKey: Redacted.Redacted) {
     )
   }
 
-  /** Visits every value, page by page, and adds up what `visit` answers. */
+  /** Visits every value, page by page, and adds up the results of `visit`. */
   const visitAll = Effect.fnUntraced(function* <E>(column: SealedColumn, visit: (row: Row) => Effect.Effect<Found, E>) {
     let after: ReadonlyArray<string> | null = null
     let sum = NOTHING
@@ -110,7 +110,10 @@ const make = Effect.fnUntraced(function* (masterKey: Redacted.Redacted) {
     }
   })
 
-  /** A value that is written over meanwhile stays as it is: it may be sealed under the old key again, which the next pass sees. */
+  /**
+   * A value that is overwritten in the meantime is left alone: it may be sealed under the old key again, which the next pass
+   * finds.
+   */
   const rewrap = (column: SealedColumn, from: KeyObject, { key, purpose, sealed: value }: Row) =>
     Option.match(openBytes(from, purpose, value), {
       onNone: () => Effect.succeed(NOTHING),
@@ -127,7 +130,10 @@ const make = Effect.fnUntraced(function* (masterKey: Redacted.Redacted) {
           )
     })
 
-  /** Goes through the columns until a whole pass finds nothing under the old key; adds to `counts` what was written. */
+  /**
+   * Repeats passes over the columns until one finds nothing under the old key; adds the numbers of re-wrapped values to
+   * `counts`.
+   */
   const rewrapAll = Effect.fnUntraced(function* (
     columns: ReadonlyArray<SealedColumn>,
     from: KeyObject,
@@ -154,12 +160,12 @@ const make = Effect.fnUntraced(function* (masterKey: Redacted.Redacted) {
           new RotationIncomplete(`${column.table} ${key.join("/")} opens with neither key: is this the old key's file?`)
         )
 
-  /** While the scope lives no node runs, and none starts. */
+  /** While the scope lives, no node runs and none can start. */
   const lockOutGateways = Effect.gen(function* () {
     const session = yield* Effect.orDie(Effect.provideService(ownSession(sql), SessionPooling, pooling))
     const ask = (text: string) => session.ask(text, [advisoryLocks.masterKey])
     const [row] = yield* locks(ask(`SELECT ${session.tryLock}($1) AS "isHeld"`))
-    // A session that has gone meanwhile holds nothing, and neither does a transaction's end.
+    // A session that has ended holds no lock, and neither does an ended transaction.
     if (row?.isHeld === true) return yield* Effect.addFinalizer(() => Effect.exit(ask("SELECT pg_advisory_unlock($1)")))
     const named = (yield* holders(ask(HOLDERS))).map(
       ({ address, name, pid }) => `${name} (${address ?? "a socket"}, session ${pid})`
@@ -187,7 +193,8 @@ const make = Effect.fnUntraced(function* (masterKey: Redacted.Redacted) {
       yield* auditTrail(sql, keyedHashWith(yield* ourKey)).write(audit)
     })
     yield* sql.withTransaction(last).pipe(Effect.catchTag("SqlError", (error) => Effect.die(error)))
-    // From here on no gateway starts with the old key; one that still ran may have sealed something while ours were re-wrapped.
+    // From here on no gateway starts with the old key. One that was still running may have sealed something while our own keys
+    // were re-wrapped.
     yield* rewrapAll(others, from, counts)
     return counts satisfies RewrappedCounts
   }, Effect.scoped)
@@ -195,7 +202,7 @@ const make = Effect.fnUntraced(function* (masterKey: Redacted.Redacted) {
   return MasterKeyRotation.of({ rotate })
 })
 
-/** The sessions that hold the lock of this number in this database. */
+/** The sessions in this database that hold the advisory lock with this number. */
 const HOLDERS = `
   SELECT l.pid, coalesce(a.application_name, '') AS name, host(a.client_addr) AS address
   FROM pg_locks l LEFT JOIN pg_stat_activity a ON a.pid = l.pid

@@ -19,11 +19,11 @@ const AccountRow = Schema.Struct({
   tokenHash: Schema.Uint8Array,
   accessSeal: Schema.NullOr(Schema.Uint8Array)
 })
-/** An operator's row with what its seal is checked with. */
+/** An operator's row with the data for verifying its seal. */
 export const accountRows = rowsOf(AccountRow)
 const NOT_OURS = "an operator is refused: the row is not as a gateway wrote it, so run gateway audit verify"
 
-/** The account of a row that a gateway wrote; any other row is no account, and is reported. An acting operator is found by this. */
+/** The account of a row that a gateway wrote. Any other row is refused and reported. Acting operators are looked up with this. */
 export const accountOf = Effect.fnUntraced(function* (keyed: KeyedHash, row: typeof AccountRow.Type | undefined) {
   if (row === undefined) return Option.none<OperatorAccount>()
   const { accessSeal, ...account } = row
@@ -32,7 +32,7 @@ export const accountOf = Effect.fnUntraced(function* (keyed: KeyedHash, row: typ
   return Option.none<OperatorAccount>()
 })
 
-/** Operators on PostgreSQL: `change_access` writes the table; console_sessions goes with its rows. */
+/** Operators on PostgreSQL: `change_access` writes the table; console_sessions are deleted with its rows. */
 export const OperatorsPg = layerOf(Operators)(function* () {
   const sql = yield* SqlClient.SqlClient
   const { hash } = yield* Vault

@@ -27,7 +27,10 @@ const held = rowsOf(Schema.Struct({ id: Schema.String, status: ProposalStatus })
 const EXPIRED = "it expired"
 const NOT_OURS = "no gateway wrote what was proposed, or who approved it: run gateway audit verify, and propose it anew"
 
-/** Proposals on PostgreSQL. `change_access` writes console_proposals, whose row is locked before anything that is done for it. The table's constraint `two_people` holds whatever is sent. */
+/**
+ * Proposals on PostgreSQL. `change_access` writes console_proposals, whose row is locked before anything is done for it. The
+ * table's constraint `two_people` holds whatever is sent.
+ */
 export const ProposalsPg = layerOf(Proposals)(function* () {
   const sql = yield* SqlClient.SqlClient
   const { hash } = yield* Vault
@@ -36,7 +39,8 @@ export const ProposalsPg = layerOf(Proposals)(function* () {
     `id, kind, subject, details, proposed_by AS "proposedBy", proposed_at AS "proposedAt", status, decided_by AS "decidedBy", decided_at AS "decidedAt", note`
   )
 
-  // A proposal belongs to an account and not to a name: one that is older than the account of its proposer's name belongs to no account.
+  // A proposal belongs to an account, not to a name: one that is older than the account with its proposer's name belongs to
+  // none.
   const find = Effect.fn("Proposals.find")((id: Reference) =>
     Effect.map(
       proposals(sql`SELECT ${columns} FROM console_proposals WHERE id = ${id}
@@ -47,7 +51,7 @@ export const ProposalsPg = layerOf(Proposals)(function* () {
 
   const hold = (id: Reference) => held(sql`SELECT id, status FROM hold_proposals(${id}, NULL)`)
 
-  /** Whether gateways wrote what was proposed and, where it is approved, who approved it: the row's word is not enough. */
+  /** Whether gateways wrote the proposal and, if it is approved, its approval: the row alone proves nothing. */
   const isOurs = Effect.fnUntraced(function* (id: Reference) {
     const [row] = yield* sealedProposals(sql`SELECT ${columns}, proposal_seal AS "proposalSeal", approval_seal AS "approvalSeal"
       FROM console_proposals WHERE id = ${id}`)
@@ -64,7 +68,7 @@ export const ProposalsPg = layerOf(Proposals)(function* () {
       const text = JSON.stringify(details)
       const to = { id, kind, subject, details: text, proposed_by: proposedBy, proposed_at: iso(proposedAt) }
       const sealed = { ...to, proposal_seal: byteaText(proposalSeal(hash, proposal)) }
-      // The hash of the proposal, for `audit verify`: details may be longer than an audit row shows.
+      // The hash of the proposal, for `audit verify`: the details may be longer than an audit row shows.
       const proposed = createHash("sha256").update(text, "utf8").digest("hex")
       return trail.change(
         { change: "proposal open", to: sealed },
@@ -135,7 +139,7 @@ export const ProposalsPg = layerOf(Proposals)(function* () {
       ORDER BY proposed_at, id LIMIT ${limit}`)
       yield* Effect.forEach(old, ({ id, proposedBy, status, subject }) => {
         const audit = { at, actor: "console", action: "proposal expire", subject: id, details: { about: subject } }
-        // The table's words for it: the proposal has no decision, so it counts as withdrawn by its proposer.
+        // In the table's terms: the proposal has no decision, so it counts as withdrawn by its proposer.
         const withdrawn = { id, status: "withdrawn", decided_by: proposedBy, decided_at: iso(at), note: EXPIRED }
         return status === "open"
           ? trail.change({ change: "proposal decide", to: withdrawn }, audit, hold(id))

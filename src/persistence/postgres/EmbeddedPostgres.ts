@@ -18,35 +18,35 @@ export interface EmbeddedDatabase {
   readonly username: string
   readonly password: Redacted.Redacted
   readonly database: string
-  /** Where its files are. */
+  /** The folder of its files. */
   readonly folder: string
-  /** PostgreSQL's own, such as `18.4`. */
+  /** PostgreSQL's own version, such as `18.4`. */
   readonly version: string
-  /** `false`: it ran before we asked. */
+  /** `false`: it was already running. */
   readonly startedByUs: boolean
 }
 
 const HOST = "127.0.0.1"
 const NAME = "gateway"
-/** The role as which gateways log in: it owns nothing. */
+/** The role with which gateways log in. It owns nothing. */
 const RUNTIME = "gateway_runtime"
 const LOGIN_TIMEOUT = "2 seconds"
-/** A start after a crash replays the write-ahead log first. */
+/** A start after a crash first replays the write-ahead log. */
 const START_TIMEOUT = "60 seconds"
 const START_POLL_MILLIS = 50
-/** A server that ends at once is started again: backends of a killed one may need a moment to see that it is gone. */
+/** A server that exits at once is started again: the backends of a killed server may need a moment to notice. */
 const MAX_STARTS = 20
 const RESTART_PAUSE_MILLIS = 250
 const WATCH_INTERVAL = "1 second"
 
 /**
- * A real PostgreSQL from the installed package, one cluster a data folder. The server is a process of its own: it lives on when we
- * end, in whatever way, and the next caller adopts it.
+ * A real PostgreSQL from the installed package, with one cluster per data folder. The server is a separate process: it
+ * continues however we end, and the next caller adopts it.
  */
 export const EmbeddedPostgres = {
   /**
-   * Makes the cluster on first use, starts its server or adopts the running one, and answers when it accepts connections.
-   * Callers in several processes wait for each other. `durability` counts only when the server is started here.
+   * Creates the cluster on first use, starts its server or adopts the running one, and returns when it accepts connections.
+   * Callers in several processes wait for each other. `durability` only matters when the server is started here.
    */
   ensureRunning: Effect.fn("EmbeddedPostgres.ensureRunning")(function* (path: string, durability: Durability = "full") {
     const dataDir = yield* PostgresCluster.dataDir(path)
@@ -62,7 +62,7 @@ export const EmbeddedPostgres = {
     return yield* login(cluster.value, server.value.port, false)
   }),
 
-  /** A clean fast shutdown, at most 10 s. Does nothing when nothing runs. */
+  /** A clean fast shutdown, within 10 s. Does nothing when no server runs. */
   stop: Effect.fn("EmbeddedPostgres.stop")(function* (path: string): Effect.fn.Return<void, EmbeddedPostgresError> {
     const cluster = yield* readExisting(path)
     if (Option.isNone(cluster)) return
@@ -70,15 +70,18 @@ export const EmbeddedPostgres = {
     yield* withFolderLock(join(dataDir, "postgres.lock"))(PostgresServer.stop(folder))
   }),
 
-  /** Never ends: looks every second whether the server lives and starts it again. For the one process that owns the data folder. */
+  /**
+   * Never ends: checks every second whether the server lives, and starts it again. For the one process that owns the data
+   * folder.
+   */
   keepRunning: Effect.fn("EmbeddedPostgres.keepRunning")(function* (path: string): Effect.fn.Return<never> {
     return yield* Effect.forever(Effect.delay(revive(path), WATCH_INTERVAL))
   }),
 
-  /** As the owner of everything. */
+  /** With the role that owns everything. */
   url: (embedded: Reached): Redacted.Redacted => urlOf(embedded, embedded.username, embedded.password),
 
-  /** As the role that gateways run as. */
+  /** With the role that gateways use. */
   runtimeUrl: (embedded: Reached): Redacted.Redacted => urlOf(embedded, RUNTIME, runtimePassword(embedded.password))
 }
 
@@ -87,7 +90,7 @@ type Reached = Pick<EmbeddedDatabase, "host" | "port" | "username" | "password" 
 const urlOf = ({ database, host, port }: Reached, username: string, password: Redacted.Redacted): Redacted.Redacted =>
   Redacted.make(`postgres://${username}:${Redacted.value(password)}@${host}:${port}/${database}`)
 
-/** Follows from the owner's, and tells nothing of it. */
+/** Derived from the owner's password, which it does not reveal. */
 const runtimePassword = (password: Redacted.Redacted): Redacted.Redacted =>
   Redacted.make(createHmac("sha256", Redacted.value(password)).update(RUNTIME).digest("base64url"))
 
@@ -106,7 +109,7 @@ const ensure = Effect.fnUntraced(function* (dataDir: string, durability: Durabil
   )
 })
 
-/** Looks and acts until a login works: a server may just be starting, replaying its log or shutting down. */
+/** Retries until a log-in works: a server may be starting, replaying its log or shutting down. */
 const startOrAdopt = Effect.fnUntraced(function* (cluster: Cluster, launch: Pick<Launch, "program" | "account" | "durability">) {
   const log = join(cluster.dataDir, "postgres.log")
   let current = cluster
@@ -130,7 +133,7 @@ const startOrAdopt = Effect.fnUntraced(function* (cluster: Cluster, launch: Pick
   }
 })
 
-/** Refused connections and "is starting up" pass by themselves, so they answer `none`; a wrong password does not. */
+/** Refused connections and "is starting up" pass by themselves, so they give `none`; a wrong password does not. */
 const login = (cluster: Cluster, port: number, startedByUs: boolean) =>
   connect(cluster, port, startedByUs).pipe(
     Effect.asSome,
@@ -159,7 +162,7 @@ const revive = Effect.fnUntraced(
   )
 )
 
-/** Logs in, checks that the server serves this very folder, and makes our database in a fresh cluster. */
+/** Logs in, checks that the server serves this folder, and creates our database in a new cluster. */
 const connect = Effect.fnUntraced(
   function* (cluster: Cluster, port: number, startedByUs: boolean) {
     const password = Redacted.make(cluster.password)

@@ -1,7 +1,7 @@
 import { Effect } from "effect"
 import { MessageError } from "../../runtime/MessageError.ts"
 
-/** One line for the person who starts the gateway. Nothing branches on its kind, so it has no other field. */
+/** One line for the person who starts the gateway. No code distinguishes its kinds, so it has no other field. */
 export class EmbeddedPostgresError extends MessageError("EmbeddedPostgresError") {
   /** Runs a promise; its rejection becomes `<doing>: <first line of the reason>`. */
   static attempt<A>(doing: string, run: () => PromiseLike<A>): Effect.Effect<A, EmbeddedPostgresError> {

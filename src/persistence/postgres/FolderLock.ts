@@ -8,8 +8,8 @@ const POLL_MILLIS = 100
 const MAX_POLLS = 1_200
 
 /**
- * Runs `use` while no other process holds the lock file. A lock whose process has gone is taken over.
- * Fails after two minutes of waiting for a living holder.
+ * Runs `use` while no other process holds the lock file. A lock whose process is gone is taken over. Fails after waiting two
+ * minutes for a live holder.
  */
 export const withFolderLock = (file: string) =>
   Effect.fnUntraced(function* <A>(use: Effect.Effect<A, EmbeddedPostgresError>): Effect.fn.Return<A, EmbeddedPostgresError> {
@@ -26,7 +26,10 @@ export const withFolderLock = (file: string) =>
     return yield* new EmbeddedPostgresError(`another process holds ${file} and does not finish`)
   })
 
-/** The file appears with its content or not at all: link(2) fails when the name exists, as O_EXCL does, but after the writing. */
+/**
+ * The file appears with its content or not at all: link(2) fails when the name exists, as O_EXCL does, but after the content is
+ * written.
+ */
 const takeLock = Effect.fnUntraced(function* (file: string) {
   const own = yield* LocalProcess.identity(process.pid)
   const draft = `${file}.${randomBytes(6).toString("hex")}`
@@ -53,7 +56,7 @@ const dropIfStale = Effect.fnUntraced(function* (file: string) {
   yield* EmbeddedPostgresError.attempt(`take over ${file}`, async () => {
     const aside = `${file}.stale.${randomBytes(6).toString("hex")}`
     await rename(file, aside).catch(ignoreAbsent)
-    // Between our reading and our rename another waiter may have taken it over: its fresh lock goes back.
+    // Another waiter may have taken the lock over between our read and our rename: its new lock is put back.
     const moved = await readFile(aside, "utf8").catch(ignoreAbsent)
     if (moved !== undefined && moved !== seen) await link(aside, file)
     await rm(aside, { force: true })

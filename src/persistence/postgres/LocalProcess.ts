@@ -4,9 +4,9 @@ import { readFile } from "node:fs/promises"
 import { promisify } from "node:util"
 import { Effect, Option } from "effect"
 
-/** The identity of a process, which a later one with the same number does not have. */
+/** Identifies processes, even though process numbers are reused. */
 export const LocalProcess = {
-  /** A text that is equal for the same process only; `none` when there is no such process or it is a zombie. */
+  /** A text that is equal only for the same process; `none` when there is no such process or it is a zombie. */
   identity: (pid: number): Effect.Effect<Option.Option<string>> =>
     answer(() => (onLinux ? identityFromProc(pid) : ps(pid, "lstart="))),
 
@@ -18,21 +18,21 @@ export const LocalProcess = {
       return text === "" ? undefined : text.split("\0")
     }),
 
-  /** `false` when the process had already gone. */
+  /** `false` when the process was already gone. */
   signal: (pid: number, name: "SIGINT" | "SIGKILL"): Effect.Effect<boolean> =>
     answer(async () => process.kill(pid, name)).pipe(Effect.map(Option.isSome))
 }
 
 const onLinux = existsSync("/proc/self/stat")
 
-/** A process that went while it was looked at is an ordinary answer here, not a failure. */
+/** A process that ends while it is examined is a normal result here, not a failure. */
 const answer = <A>(ask: () => Promise<A | undefined>): Effect.Effect<Option.Option<A>> =>
   Effect.tryPromise(ask).pipe(Effect.option, Effect.map(Option.flatMap(Option.fromUndefinedOr)))
 
 const identityFromProc = async (pid: number): Promise<string | undefined> => {
   const stat = await readFile(`/proc/${pid}/stat`, "utf8")
   const boot = await readFile("/proc/sys/kernel/random/boot_id", "utf8")
-  // The name in parentheses may hold spaces; the state is field 3 and the start time field 22 of proc_pid_stat(5).
+  // The name in parentheses may contain spaces; the state is field 3 and the start time field 22 of proc_pid_stat(5).
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ")
   return fields[0] === "Z" ? undefined : `${pid} ${fields[19]} ${boot.trim()}`
 }

@@ -9,17 +9,17 @@ import type { Account, Programs } from "./PostgresInstall.ts"
 import { PostgresInstall } from "./PostgresInstall.ts"
 import { PostgresServer } from "./PostgresServer.ts"
 
-/** `postgres.json`: the marker that the cluster is ours, and how to log in. Mode 0600. */
+/** `postgres.json`: marks the cluster as ours, and holds its log-in. Mode 0600. */
 const Marker = Schema.fromJsonString(
   Schema.Struct({
-    /** Relative to the data folder when it lies inside, so that the folder can be moved. */
+    /** Relative to the data folder when inside it, so that the folder can be moved. */
     cluster: Schema.String,
     password: Schema.String,
     port: Schema.Int
   })
 )
 
-/** A cluster that exists, whether or not a server runs on it. */
+/** An existing cluster, whether or not a server is running on it. */
 export interface Cluster {
   readonly dataDir: string
   readonly folder: string
@@ -29,22 +29,22 @@ export interface Cluster {
 }
 
 export const PostgresCluster = {
-  /** Makes the data folder if it is missing and answers its real path. */
+  /** Creates the data folder if it is missing, and returns its real path. */
   dataDir: (path: string): Effect.Effect<string, EmbeddedPostgresError> =>
     EmbeddedPostgresError.attempt(`make the data folder ${path}`, async () => {
       const made = await mkdir(path, { recursive: true })
-      // Root's own folder must let the account that PostgreSQL runs as pass through; the files inside are private.
+      // The account that PostgreSQL runs as must be able to pass through root's own folder; the files inside are private.
       if (made !== undefined) await chmod(path, process.getuid?.() === 0 ? 0o711 : 0o700)
       return realpath(path)
     }),
 
-  /** The real path of a data folder if it exists. */
+  /** The real path of a data folder, if it exists. */
   locate: (path: string): Effect.Effect<Option.Option<string>, EmbeddedPostgresError> =>
     EmbeddedPostgresError.attempt(`look into ${path}`, async () =>
       (await exists(path)) ? Option.some(await realpath(path)) : Option.none()
     ),
 
-  /** The cluster of a data folder if it has one; fails on a folder that is not ours or of another major version. */
+  /** The cluster of a data folder, if it has one; fails on a folder that is not ours or has another major version. */
   readExisting: Effect.fn("PostgresCluster.readExisting")(function* (dataDir: string, major: string) {
     const text = yield* readMarker(dataDir)
     if (text === undefined) {
@@ -59,7 +59,7 @@ export const PostgresCluster = {
     return yield* refusal(cluster.folder, `holds ${found}, and this gateway brings PostgreSQL ${major}`)
   }),
 
-  /** Makes the cluster: `initdb` beside its place, then one rename, so that a crash leaves a whole cluster or none. */
+  /** Creates the cluster: `initdb` in a folder beside it, then one rename, so that a crash leaves a complete cluster or none. */
   initialise: Effect.fn("PostgresCluster.initialise")(function* (
     dataDir: string,
     { programs, account, sync }: { readonly programs: Programs; readonly account: Account; readonly sync: boolean }
@@ -95,7 +95,7 @@ export const PostgresCluster = {
 
 const markerFile = (dataDir: string): string => join(dataDir, "postgres.json")
 
-/** A `postgres.json.new` is what a crash between the two renames left: the cluster is in place if it belongs to it. */
+/** A `postgres.json.new` remains after a crash between the two renames: the cluster is in place if it matches this file. */
 const readMarker = Effect.fnUntraced(function* (dataDir: string) {
   for (const file of [markerFile(dataDir), `${markerFile(dataDir)}.new`]) {
     const text = yield* EmbeddedPostgresError.attempt(`read ${file}`, () => readIfPresent(file))
@@ -123,7 +123,7 @@ const versionOf = (folder: string) =>
     Effect.map((text) => text?.trim())
   )
 
-/** The data folder may hold other files of ours; the cluster's folder may not hold anything before we made it. */
+/** The data folder may contain other files of ours; the cluster's folder must not contain anything before we create it. */
 const refuseForeign = Effect.fnUntraced(function* (dataDir: string, folder: string, major: string) {
   const version = yield* versionOf(folder)
   if (version !== undefined) {
@@ -139,8 +139,8 @@ const refuseForeign = Effect.fnUntraced(function* (dataDir: string, folder: stri
 })
 
 /**
- * A cluster outside the data folder whose `postgres.json` is gone: the data folder was removed to begin anew, or its volume is not mounted.
- * So the cluster makes way, and is not deleted.
+ * Handles a cluster outside the data folder whose `postgres.json` is missing: the data folder was removed to start anew, or its
+ * volume is not mounted. The cluster is therefore moved aside, not deleted.
  */
 const setAside = Effect.fnUntraced(function* (folder: string) {
   yield* PostgresServer.stop(folder)

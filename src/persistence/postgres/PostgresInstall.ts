@@ -9,7 +9,7 @@ import { promisify } from "node:util"
 import type { Effect } from "effect"
 import { EmbeddedPostgresError } from "./EmbeddedPostgresError.ts"
 
-/** An account that PostgreSQL runs as; `undefined` means our own. */
+/** The account that PostgreSQL runs as; `undefined` means our own. */
 export type Account = { readonly uid: number; readonly gid: number } | undefined
 
 /** Programs that `account` can execute. */
@@ -24,7 +24,10 @@ export const PostgresInstall = {
     (await installedFolder()).version.split(".", 1).join("")
   ),
 
-  /** PostgreSQL refuses to run as root, so root lends it an account: the owner of the cluster if there is one, else an unprivileged one. */
+  /**
+   * PostgreSQL refuses to run as root. When we are root, it runs as the cluster's owner if there is one, otherwise as an
+   * unprivileged account.
+   */
   account: (cluster: string): Effect.Effect<Account, EmbeddedPostgresError> =>
     EmbeddedPostgresError.attempt("choose an account for PostgreSQL", async () => {
       if (process.getuid?.() !== 0) return undefined
@@ -33,7 +36,7 @@ export const PostgresInstall = {
       return accountOf(await readFile("/etc/passwd", "utf8"))
     }),
 
-  /** The programs of the installed package, or a copy of them where the account cannot reach the package. */
+  /** The programs of the installed package, or a copy of them when the account cannot reach the package. */
   programs: (account: Account): Effect.Effect<Programs, EmbeddedPostgresError> =>
     EmbeddedPostgresError.attempt("find PostgreSQL's programs", async () => {
       const installed = await installedFolder()
@@ -42,7 +45,7 @@ export const PostgresInstall = {
       return { initdb: join(folder, "bin", "initdb"), postgres: join(folder, "bin", "postgres") }
     }),
 
-  /** The folder in which the cluster is made: the data folder itself unless the account cannot reach it. */
+  /** The folder in which the cluster is created: the data folder, unless the account cannot reach it. */
   home: (dataDir: string, account: Account): Effect.Effect<string, EmbeddedPostgresError> =>
     EmbeddedPostgresError.attempt(`find a place for the database of ${dataDir}`, async () => {
       if (account === undefined || (await canPass(account, dataDir))) return dataDir
@@ -86,7 +89,10 @@ const accountOf = (passwd: string): { readonly uid: number; readonly gid: number
   )
 }
 
-/** A bit of the mode (4 read, 1 search or execute) as the kernel picks it: the owner's, else the group's, else the others'. */
+/**
+ * Checks a permission bit (4 read, 1 search or execute) as the kernel does: the owner's, otherwise the group's, otherwise the
+ * others'.
+ */
 const allows = (account: NonNullable<Account>, { uid, gid, mode }: Stats, bit: number): boolean => {
   const shift = uid === account.uid ? 6 : gid === account.gid ? 3 : 0
   return ((mode >> shift) & bit) === bit
@@ -99,7 +105,7 @@ const canPass = async (account: NonNullable<Account>, folder: string): Promise<b
   }
 }
 
-/** The mode bits cannot tell everything (a noexec mount, a strict umask at the install), so the program is tried as well. */
+/** The mode bits cannot show everything (a noexec mount, a strict umask at installation), so the program is also tried. */
 const canUse = async (account: NonNullable<Account>, folder: string): Promise<boolean> => {
   for (const part of ["bin", "lib", join("share", "postgresql", "timezone")]) {
     if (!(await canPass(account, join(folder, part)))) return false
@@ -111,7 +117,7 @@ const canUse = async (account: NonNullable<Account>, folder: string): Promise<bo
   )
 }
 
-/** Root's folder, which no other user can write: only root's files are executed from it. */
+/** A folder of root's that no other user can write: only root's files are executed from it. */
 const isOurs = async (folder: string): Promise<boolean> => {
   const found = await lstat(folder).catch(() => undefined)
   return found !== undefined && found.isDirectory() && found.uid === 0 && (found.mode & 0o022) === 0
@@ -128,14 +134,14 @@ const copyFor = async (account: NonNullable<Account>, { folder, version }: Insta
     const parent = await realpath(temporary).catch(() => undefined)
     if (parent === undefined || !(await canPass(account, parent))) continue
     const target = join(parent, `payment-gateway-postgres-${version}-${marker}`)
-    // Cleaners of temporary folders may have taken some of the files.
+    // Cleaners of temporary folders may have removed some of the files.
     if (!(await isOurs(target)) || (await listing(target)) !== wanted) await publish(folder, target)
     if ((await isOurs(target)) && (await canUse(account, target))) return target
   }
   throw new Error("no temporary folder that its account could reach can hold a copy of them")
 }
 
-/** Copies beside the target and renames, so that a half-made copy is never executed. */
+/** Copies to a folder beside the target and renames it, so that an incomplete copy is never executed. */
 const publish = async (folder: string, target: string): Promise<void> => {
   const draft = `${target}.${randomBytes(6).toString("hex")}`
   await mkdir(draft, { mode: 0o700 })
@@ -143,7 +149,7 @@ const publish = async (folder: string, target: string): Promise<void> => {
   await openUp(draft)
   const replaced = `${draft}.old`
   await rename(target, replaced).catch(() => undefined)
-  // The first rename wins; the other copy is as good.
+  // The first rename wins; the other copy is equally good.
   await rename(draft, target).catch(() => rm(draft, { recursive: true, force: true }))
   await rm(replaced, { recursive: true, force: true })
 }
@@ -157,7 +163,7 @@ const openUp = async (folder: string): Promise<void> => {
   }
 }
 
-/** Every name with its size: equal for a whole copy. */
+/** Every name with its size: equal for complete copies. */
 const listing = async (folder: string): Promise<string> => {
   const lines: Array<string> = []
   for (const entry of await readdir(folder, { withFileTypes: true, recursive: true })) {

@@ -9,10 +9,10 @@ import { EmbeddedPostgresError } from "./EmbeddedPostgresError.ts"
 import { LocalProcess } from "./LocalProcess.ts"
 import type { Account } from "./PostgresInstall.ts"
 
-/** `full`: what is committed survives a power cut. `off`: for tests, whose data dies with them. */
+/** `full`: commits survive a power failure. `off`: for tests, whose data is thrown away. */
 export type Durability = "full" | "off"
 
-/** The main process of a server: it lives and serves the asked folder, ready or not. */
+/** The main process of a server that serves the given folder, ready or not. */
 export interface PostgresProcess {
   readonly pid: number
   readonly port: number
@@ -30,16 +30,19 @@ export interface Launch {
 const STOP_POLL_MILLIS = 50
 const STOP_MAX_POLLS = 200
 const PORT_TRIES = 50
-/** A backend that was just being forked when its server was killed holds the server's port until it has seen that. */
+/** A backend that was being forked when its server was killed holds the server's port until it notices. */
 const OWN_PORT_TRIES = 20
 const OWN_PORT_PAUSE_MILLIS = 100
-/** Below the ranges that systems take outgoing ports from: a client that retries a dead port there can connect to itself and block it. */
+/** Below the ephemeral port ranges: a client that retries a dead port there can connect to itself and block it. */
 const PORTS = { from: 20_000, to: 32_000 }
-/** Larger than any process number can be, and still one that PostgreSQL reads. */
+/** Larger than any process number, and still one that PostgreSQL can parse. */
 const NO_PROCESS = 2_147_483_647
 
 export const PostgresServer = {
-  /** The server of a cluster; `none` when it does not run, even if `postmaster.pid` names a process: numbers are used again. */
+  /**
+   * The server of a cluster; `none` when it is not running, even if `postmaster.pid` names a process, because numbers are
+   * reused.
+   */
   find: Effect.fn("PostgresServer.find")(function* (folder: string) {
     const text = yield* readPidFile(folder)
     if (text === undefined) return Option.none()
@@ -49,13 +52,13 @@ export const PostgresServer = {
     return Option.some({ pid, port: port ?? 0 })
   }),
 
-  /** Starts a server in a session of its own, so that it outlives us; answers a question that tells whether it has ended. */
+  /** Starts a server in its own session, so that it outlives us. Returns a function that says whether it has ended. */
   launch: Effect.fn("PostgresServer.launch")(function* (launch: Launch): Effect.fn.Return<() => boolean, EmbeddedPostgresError> {
     yield* freePidFile(launch.folder)
     return yield* EmbeddedPostgresError.attempt(`start ${launch.program}`, () => spawnDetached(launch))
   }),
 
-  /** `wanted` if nothing listens on it within two seconds, else another port of loopback. */
+  /** `wanted` if nothing listens on it within two seconds, otherwise another loopback port. */
   port: Effect.fn("PostgresServer.port")(function* (wanted: number): Effect.fn.Return<number, EmbeddedPostgresError> {
     const ownTries = wanted === 0 ? 0 : OWN_PORT_TRIES
     for (let tried = 0; tried < ownTries; tried++) {
@@ -69,7 +72,7 @@ export const PostgresServer = {
     return yield* new EmbeddedPostgresError(`none of ${PORT_TRIES} ports between ${PORTS.from} and ${PORTS.to} is free`)
   }),
 
-  /** Fast shutdown: open transactions are rolled back, and a checkpoint is written. Answers at once when nothing runs. */
+  /** Fast shutdown: open transactions are rolled back, and a checkpoint is written. Returns at once when no server runs. */
   stop: Effect.fn("PostgresServer.stop")(function* (folder: string): Effect.fn.Return<void, EmbeddedPostgresError> {
     const found = yield* PostgresServer.find(folder)
     if (Option.isNone(found)) return
@@ -81,7 +84,7 @@ export const PostgresServer = {
     return yield* new EmbeddedPostgresError(`PostgreSQL (process ${found.value.pid}) did not stop within 10 s`)
   }),
 
-  /** The last line of the log that says why it ended. */
+  /** The last line of the log that explains why it ended. */
   lastWords: (log: string): Effect.Effect<string, EmbeddedPostgresError> =>
     EmbeddedPostgresError.attempt(`read ${log}`, () => readFile(log, "utf8")).pipe(
       Effect.map((text) => {
@@ -96,7 +99,7 @@ const LAST_LINES = 20
 const serves = Effect.fnUntraced(function* (pid: number, folder: string) {
   if (!Number.isInteger(pid) || pid <= 0 || Option.isNone(yield* LocalProcess.identity(pid))) return false
   const command = Option.getOrElse(yield* LocalProcess.commandLine(pid), (): ReadonlyArray<string> => [])
-  // Where only `ps` tells the command line, a folder with a space in its name is in pieces.
+  // When only `ps` shows the command line, a folder name with a space is split.
   return (
     basename(command[0] ?? "").startsWith("postgres") && (command.includes(folder) || command.join(" ").includes(`-D ${folder} `))
   )
@@ -111,8 +114,9 @@ const readPidFile = (folder: string) =>
   )
 
 /**
- * After a reboot the process number in `postmaster.pid` can be another program's, and PostgreSQL refuses to start. We know that it
- * is not a server of this folder, so the number makes way; the other lines stay, for they let PostgreSQL see surviving backends.
+ * After a reboot the process number in `postmaster.pid` can be another program's, and PostgreSQL refuses to start. Since it is
+ * not a server of this folder, the number is replaced; the other lines stay, because PostgreSQL uses them to find surviving
+ * backends.
  */
 const freePidFile = Effect.fnUntraced(function* (folder: string) {
   const text = yield* readPidFile(folder)

@@ -252,6 +252,6 @@ const sentCodes = (
   return { request, unsent, sent, sentBy }
 }
 
-/** As every statement locks windows. */
+/** The order in which every statement locks windows. */
 const inLockOrder = (counters: ReadonlyArray<WindowUse>): ReadonlyArray<WindowUse> =>
   counters.toSorted((one, other) => (one.name < other.name ? -1 : 1))

@@ -21,7 +21,7 @@ import type { TenantFilter } from "../connection/TenantFilter.ts"
 import { makeTenantRead } from "../reads/BatchedRead.ts"
 import { recordPrunedBefore } from "../vault/Retention.ts"
 
-/** The answer of a taken key to the request. */
+/** The result of a claim on a key that is taken. */
 const takenKey = (row: ArrivedRow): Claimed => {
   if (row.same !== true) return { _tag: "Reused" }
   if (row.answer_status !== null && row.answer_body !== null)
@@ -32,9 +32,9 @@ const takenKey = (row: ArrivedRow): Claimed => {
 }
 
 /**
- * Idempotency on PostgreSQL. It owns idempotency_keys, a row a key: the primary key decides who was first. Every later write names the
- * fence of its claim and the state that it expects, so that a claimant that was overtaken writes nothing. A claim is one step of a batched
- * statement, which spends the request's nonce, too.
+ * Idempotency on PostgreSQL. It owns idempotency_keys, one row per key: the primary key decides who was first. Every later
+ * write names the fence of its claim and the expected state, so that a claimant that was overtaken writes nothing. A claim is
+ * one step of a batched statement, which also spends the request's nonce.
  */
 export const IdempotencyPg = layerOf(Idempotency)(function* () {
   const sql = yield* SqlClient.SqlClient
@@ -47,8 +47,8 @@ export const IdempotencyPg = layerOf(Idempotency)(function* () {
 
   const arrive = yield* makeBatcher({
     statement: arriveTogether(sql, isDistributed),
-    // The request that spent the nonce is unknown: it may be this one, whose answer was lost. Its key is then busy until its lease ends,
-    // and nothing has moved. A nonce that was its own proves that nothing was committed before.
+    // The request that spent the nonce is unknown: it may be this one, whose result was lost. Its key is then busy until its
+    // lease ends, and nothing has moved. If the nonce was fresh, nothing was committed before.
     recover: (_arrival, row) =>
       row.nonce_fresh ? Effect.succeed(row) : Effect.die(new Error("a nonce and a key may have been taken before")),
     laneOf: ({ scope }) => scope.appId,
@@ -99,7 +99,7 @@ export const IdempotencyPg = layerOf(Idempotency)(function* () {
       return Option.some<Claimed>(fresh)
     }, inSpan("Idempotency.claim")),
 
-    // A key that is in use is locked, and is left for the next round.
+    // A key in use is locked, and is left for the next round.
     prune: Effect.fn("Idempotency.prune")(function* (before, limit) {
       const record = recordPrunedBefore(sql, distribution, "keys", before)
       yield* record.first
@@ -122,7 +122,7 @@ export const IdempotencyPg = layerOf(Idempotency)(function* () {
   }
 })
 
-/** A key makes a transaction at most once in its retention: this number of retentions is longer than the life of a database. */
+/** A key creates at most one transaction per retention period, so this many periods are longer than a database lives. */
 const TRANSACTIONS_AT_MOST = 1_000
 
 interface Candidate extends Pick<IdempotencyScope, "appId" | "mode"> {
@@ -132,16 +132,16 @@ interface Candidate extends Pick<IdempotencyScope, "appId" | "mode"> {
 const standings = rowsOf(Schema.Struct({ taken: Schema.Boolean, booked: Schema.Boolean }))
 
 /**
- * The reference of the next transaction of a key. The key's own transactions are never removed, so that earlier ones are found by their
- * references after the key was pruned: `candidateOf` is the one of a key that made none, and `referenceAfter` looks for the one that comes
- * after those that are taken. Booked: operators booked its money by hand, by this reference, after a restore had lost the transaction; a
- * second one would move it again.
+ * Finds the reference for the next transaction of a key. A key's transactions are never removed, so earlier ones are found by
+ * their references even after the key was pruned: `candidateOf` is the reference for a key without any, and `referenceAfter`
+ * finds the next one that is free. Booked: operators booked a transaction's money by hand under this reference, after a restore
+ * had lost the transaction; a second one would move it again.
  */
 const makeKeyReferences = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const hash = referenceHash(yield* Vault)
 
-  // Each is found by its key, whatever the planner thinks of the tables.
+  // Each is looked up by its key, whatever the planner's statistics say.
   const readAll = (candidates: ReadonlyArray<Candidate>, of: TenantFilter) => {
     const keys = candidates.map(({ appId, mode, reference }, ord) => ({ ord, app_id: appId, mode, reference }))
     return standings(sql`
@@ -169,11 +169,11 @@ const makeKeyReferences = Effect.gen(function* () {
   return { candidateOf: (scope: IdempotencyScope) => referenceOfKey(hash, scope, 0), referenceAfter }
 })
 
-/** A request that claims a key, at its moment. */
+/** A request that claims a key, and the time of its arrival. */
 export interface Arrival extends ClaimRequest {
   readonly now: Instant
   readonly leaseUntil: Instant
-  /** The reference of the transaction that it would make, unless an earlier one has it. */
+  /** The reference of the transaction that it would create, unless an earlier one has it. */
   readonly candidate: Reference
 }
 
@@ -210,7 +210,7 @@ const requestsCall = `SELECT ${columns} FROM arrive_at_once(${numbered(1, ofSeve
 /** The same on Citus, where all requests are of one tenant. */
 const requestsOfTenantCall = `SELECT ${columns} FROM arrive_together_of_tenant(coalesce($1, ''), ${numbered(2, ofSeveral)}) ORDER BY ord`
 
-/** The result of one request's arrival. A key that was claimed has only the fence; one that was taken all but the fence. */
+/** The result of one request's arrival. A claimed key has only the fence; a taken one has everything but the fence. */
 const ArrivedRow = Schema.Struct({
   nonce_fresh: Schema.Boolean,
   fence: Schema.NullOr(Schema.BigInt),
@@ -220,12 +220,12 @@ const ArrivedRow = Schema.Struct({
   reference: Schema.NullOr(Reference),
   answer_status: Schema.NullOr(Schema.Number),
   answer_body: Schema.NullOr(Schema.String),
-  /** Of each window; null for one that did not exist. */
+  /** Per window; null for one that did not exist. */
   used: Schema.NullOr(Schema.Array(Schema.NullOr(Schema.BigInt))),
-  /** Null where there is no such tenant. */
+  /** Null when there is no such tenant. */
   status: Schema.NullOr(Tenant.fields.status),
   capabilities: Schema.NullOr(Tenant.fields.capabilities),
-  /** Of the candidate, where the key was claimed. */
+  /** For the candidate, when the key was claimed. */
   taken: Schema.NullOr(Schema.Boolean),
   booked: Schema.NullOr(Schema.Boolean)
 })
@@ -234,8 +234,8 @@ type ArrivedRow = typeof ArrivedRow.Type
 const decodeRows = Schema.decodeUnknownEffect(Schema.Array(ArrivedRow))
 
 /**
- * One statement and one commit for all of them; one row a request, in their order. A request that is alone costs less by itself. See the
- * functions' own text for what they do.
+ * One statement and one commit for all of them, with one row per request, in their order. A single request has a cheaper form.
+ * The functions are documented in their own text.
  */
 const arriveTogether = (sql: SqlClient.SqlClient, isDistributed: boolean) => (arrivals: ReadonlyArray<Arrival>) =>
   Effect.flatMap(sql.unsafe(...arrivalStatement(arrivals, isDistributed)), decodeRows)

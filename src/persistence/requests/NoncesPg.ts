@@ -15,7 +15,7 @@ const decodeSpent = Schema.decodeUnknownEffect(Schema.Array(Schema.Struct({ spen
 
 const ends = rowsOf(Schema.Struct({ at: Schema.NullOr(Instant) }))
 
-/** Of requests with one nonce the first spends it; the function says of each. */
+/** Of several requests with one nonce the first spends it; the function returns the result for each. */
 const spendStatement = "SELECT spend_nonces($1, $2, $3, $4) AS spent"
 /** The same on Citus, where all nonces are of one tenant. */
 const spendStatementOfTenant = "SELECT spend_nonces_of_tenant(coalesce($1, ''), $2, $3, $4, $5) AS spent"
@@ -28,8 +28,8 @@ const columns = columnsOf<NonceUse>({
 })
 
 /**
- * Nonces on PostgreSQL, hence shared by all nodes. It owns the table nonces: its primary key decides who was first. A request that claims
- * a key spends its nonce there, too, by the function `arrive_requests`.
+ * Nonces on PostgreSQL, and therefore shared by all nodes. It owns the table nonces, whose primary key decides who was first. A
+ * request that claims a key spends its nonce there too, in the function `arrive_requests`.
  */
 export const NoncesPg = layerOf(Nonces)(function* () {
   const sql = yield* SqlClient.SqlClient
@@ -47,14 +47,14 @@ export const NoncesPg = layerOf(Nonces)(function* () {
         ),
         ([row]) => row?.spent ?? []
       ),
-    // The request that spent it is unknown: it may be this one, whose answer was lost.
+    // The request that spent it is unknown: it may be this one, whose result was lost.
     recover: (_step, isSpent) => (isSpent ? Effect.succeed(true) : Effect.die(new Error("a nonce may have been spent before"))),
     laneOf: ({ caller }) => caller.appId,
     ...everyTenant.lanesOf(({ caller }: NonceUse) => caller.appId),
     isLockTimeout
   })
 
-  /** The end of the last one that ended by then; null where none did. */
+  /** The latest expiry among those that have expired by then; null when none has. */
   const lastEnded = Effect.fnUntraced(function* (now: Instant) {
     const { rows } = yield* everyTenant.read((of) =>
       ends(
@@ -67,7 +67,7 @@ export const NoncesPg = layerOf(Nonces)(function* () {
   const prune = Effect.fn("Nonces.prune")(function* (now: Instant, limit: number) {
     const last = yield* lastEnded(now)
     if (last === null) return 0
-    // Known to everybody before they are gone: a request that is older than it has nothing that remembers its nonce.
+    // Recorded before they are removed: older requests have nothing that remembers their nonces.
     yield* sql`UPDATE clock_watch SET nonces_until = ${iso(last)}::timestamptz
       WHERE nonces_until IS NULL OR nonces_until < ${iso(last)}::timestamptz`
     const swept = (of: TenantFilter) => sql<Swept>`

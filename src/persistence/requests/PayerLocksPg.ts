@@ -14,8 +14,9 @@ const PayerRow = Schema.Struct({
 const payerRows = rowsOf(PayerRow)
 
 /**
- * PayerLocks on PostgreSQL. It owns payer_locks, a row a tenant, mode and number: it reads and makes rows without a lock. `open_step` and
- * CodesPg lock the row before they charge the number, and compare its holder with the one that was read here.
+ * PayerLocks on PostgreSQL. It owns payer_locks, one row per tenant, mode and number, which it reads and creates without a
+ * lock. `open_step` and CodesPg lock the row before they charge the number, and compare its holder with the one that was read
+ * here.
  */
 export const PayerLocksPg = layerOf(PayerLocks)(function* () {
   const sql = yield* SqlClient.SqlClient
@@ -29,7 +30,7 @@ export const PayerLocksPg = layerOf(PayerLocks)(function* () {
         FROM payer_locks WHERE app_id = ${appId} AND mode = ${mode} AND party_hash = ${partyHash}`)
     )
     if (row !== undefined) return { holder: row.reference, placed: row.recent } satisfies PayerCharges
-    // The faster of two requests makes the row; a charge that was placed in between is found when the row is locked.
+    // The faster of two requests creates the row; a charge that was placed in between is found when the row is locked.
     const now = iso(yield* Clock.currentTimeMillis)
     const make = sql`INSERT INTO payer_locks (app_id, mode, party_hash, at) VALUES (${appId}, ${mode}, ${partyHash}, ${now}::timestamptz)
       ON CONFLICT DO NOTHING`

@@ -5,13 +5,13 @@ import { layerOf } from "../../runtime/ServiceLayer.ts"
 import { type RateLimit, RateLimits } from "../../services/ports/RateLimits.ts"
 import { countingHere, intervalMs, rateLimited, reserved, tokensOf, withinRateLimit } from "./RateLimitsMemory.ts"
 
-/** How long one request may wait for Redis before this process decides for itself. */
+/** How long one request may wait for Redis before this process decides on its own. */
 const ANSWER_MS = 250
 const CONNECT_MS = 2_000
 const CONNECT_AGAIN_EVERY = "5 seconds"
 const PREFIX = "gateway:rate_limit:"
 const ASKED_EVERY = "5 seconds"
-/** A bucket of which nothing is taken. */
+/** A bucket for probing Redis, from which nothing is taken. */
 const ASKED_BUCKET = "asked"
 const ASKED_LIMIT: RateLimit = { count: 1, windowMs: 1_000, burst: 1 }
 
@@ -20,8 +20,8 @@ const up = Metric.gauge("gateway_redis_up", {
 })
 
 /**
- * Every process takes from the same buckets. While Redis cannot be reached each process counts for itself, which the log says once, as
- * it says once when they are shared again: a limit is there to protect the service, and never a reason to stop it.
+ * All processes take from the same buckets. While Redis cannot be reached each process counts on its own. The log says so once,
+ * and once when they are shared again. A limit protects the service and must never stop it.
  */
 export const RateLimitsRedis = {
   layer: (url: Redacted.Redacted) =>
@@ -64,7 +64,7 @@ export const RateLimitsRedis = {
       )
       yield* Effect.timeoutOption(Deferred.await(first), CONNECT_MS)
 
-      /** Takes so many tokens; what is less than none is given back. */
+      /** Takes tokens; a negative number gives them back. */
       const consume = (limiter: RateLimiter.RateLimiter, bucket: string, limit: RateLimit, tokens: number) =>
         limiter
           .consume({
@@ -76,7 +76,10 @@ export const RateLimitsRedis = {
           })
           .pipe(Effect.timeout(ANSWER_MS))
 
-      /** Takes tokens, be they there or not, and answers how many are left: fewer than none where some of them come back only later. */
+      /**
+       * Takes tokens even if the bucket is empty, and returns how many are left: a negative number when some will be refilled
+       * only later.
+       */
       const owe = (limiter: RateLimiter.RateLimiter, bucket: string, limit: RateLimit, tokens: number) =>
         limiter
           .consume({
@@ -89,7 +92,7 @@ export const RateLimitsRedis = {
           })
           .pipe(Effect.timeout(ANSWER_MS))
 
-      /** Also where nobody asks: that Redis is gone is not found out by a tenant. */
+      /** Also runs without requests, so that a tenant is not the first to notice that Redis is gone. */
       const asked = Effect.suspend(() =>
         limiter === null
           ? Effect.void
@@ -97,7 +100,7 @@ export const RateLimitsRedis = {
       )
       yield* Effect.forkScoped(Effect.forever(Effect.andThen(Effect.sleep(ASKED_EVERY), asked)))
 
-      /** One that would have to wait too long gives its token back. */
+      /** A call that would have to wait too long returns its token. */
       const reserveIn = Effect.fnUntraced(function* (
         limiter: RateLimiter.RateLimiter,
         bucket: string,
@@ -119,7 +122,7 @@ export const RateLimitsRedis = {
         const owed = Math.max(0, Math.ceil(forMs / intervalMs(limit)) - 1)
         const { remaining: seen } = yield* owe(limiter, bucket, limit, 0)
         if (seen <= -owed) return
-        // Others may close it, too, since it was looked at: what they made it owe already is given back.
+        // Others may have closed it in the meantime: what they have already taken is given back.
         const { remaining } = yield* owe(limiter, bucket, limit, seen + owed)
         const before = remaining + seen + owed
         const needed = Math.max(0, before + owed)
@@ -135,7 +138,7 @@ export const RateLimitsRedis = {
                 onFailure: (error) => Effect.andThen(lost(error), here.reserve(bucket, limit, longestMs))
               }),
         close: (bucket, limit, forMs) =>
-          // Here, too: what is closed stays so where Redis is away meanwhile.
+          // Closed in this process too, so that it stays closed if Redis goes away.
           Effect.andThen(
             here.close(bucket, limit, forMs),
             limiter === null
@@ -167,7 +170,7 @@ const shared = (url: Redacted.Redacted) =>
   RateLimiter.layer.pipe(
     Layer.provide(RateLimiter.layerStoreRedis({ prefix: PREFIX })),
     Layer.provide(
-      // Without the queue a command fails at once while the connection is away.
+      // Without the offline queue a command fails at once while the connection is down.
       NodeRedis.layer({ url: Redacted.value(url), disableOfflineQueue: true, socket: { connectTimeout: CONNECT_MS } })
     )
   )

@@ -33,8 +33,8 @@ const ceilingWindows = rowsOf(Schema.Struct({ mode: Mode, name: Schema.String, s
 const ceilings = rowsOf(Schema.Struct({ name: Schema.String, amount: MinorUnits }))
 
 /**
- * VelocityLimits on PostgreSQL. It owns counters; `change_access` writes limits, caps and ceilings. The money steps make the rows of
- * windows and count in them, under their locks. Sweeping skips rows that are locked.
+ * VelocityLimits on PostgreSQL. It owns counters; `change_access` writes limits, caps and ceilings. The money steps create the
+ * rows of windows and count in them, under their locks. Pruning skips locked rows.
  */
 export const VelocityLimitsPg = layerOf(VelocityLimits)(function* () {
   const sql = yield* SqlClient.SqlClient
@@ -80,7 +80,7 @@ export const VelocityLimitsPg = layerOf(VelocityLimits)(function* () {
       Effect.asVoid(trail.change({ change: "ceiling set", to: { provider, currency, amount_minor: amount.toString() } }, audit))
     ),
 
-    // The row of the transaction first, then the window, as where a payout fails (`apply_step`).
+    // Locks the transaction's row first, then the window, as for a payout that fails (`apply_step`).
     giveBackCeiling: Effect.fn("VelocityLimits.giveBackCeiling")(
       function* (appId, reference) {
         const counted =
@@ -100,7 +100,8 @@ export const VelocityLimitsPg = layerOf(VelocityLimits)(function* () {
       Effect.orDie
     ),
 
-    // A late give-back may hold some of them, locked in the order of their keys: they are left for the next round, and nothing waits.
+    // A late give-back may have locked some of them, in the order of their keys: those are left for the next round, and nothing
+    // waits.
     prune: Effect.fn("VelocityLimits.prune")(function* (before, limit) {
       const record = recordPrunedBefore(sql, distribution, "windows", before)
       yield* record.first
@@ -118,7 +119,7 @@ export const VelocityLimitsPg = layerOf(VelocityLimits)(function* () {
   }
 })
 
-/** Caps of amounts, which `change_access` writes. */
+/** Amount caps, which `change_access` writes. */
 const makeAmountCaps = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, trail: AuditTrail, unchanged: RowCache) {
   const read = (appIds: ReadonlyArray<string>) =>
     Effect.map(

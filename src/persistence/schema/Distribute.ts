@@ -9,25 +9,29 @@ import { rowsOf } from "../connection/Rows.ts"
 import { sessionSettings } from "../connection/SessionSettings.ts"
 import { Migrations } from "./Migrations.ts"
 
-/** Moving the rows of a gateway that has run for a while takes long; nothing else runs meanwhile. */
+/** Moving the rows of a gateway that has run for a while takes long; nothing else runs in the meantime. */
 const STATEMENT_MS = 3_600_000
 const ANSWER_MS = STATEMENT_MS + 3_000
-/** As long as a gateway's session waits for a lock. */
+/** How long a gateway's session waits for a lock. */
 const { lock_timeout: LOCK_TIMEOUT } = sessionSettings
 /**
- * What sessions of workers need, too: a session's settings do not reach them. A statement that is compiled anew each time takes half a second of a
- * processor instead of some milliseconds, and it is compiled from when statistics say that tables have grown.
+ * Settings that sessions on workers need as well, because a session's settings do not reach them. A statement that is compiled
+ * each time takes half a second of CPU time instead of a few milliseconds, and compilation starts once statistics say that
+ * tables have grown.
  */
 const OF_WORKERS = ["jit", "enable_seqscan"]
-/** What is committed on a worker has to survive its crash, too. A stronger value stays, and a role whose own setting differs is found by commitsObstacle. */
+/**
+ * Commits on a worker must survive its crash, too. A stronger value is kept, and commitsObstacle finds a role with another
+ * setting.
+ */
 const COMMITS = "synchronous_commit"
 const IS_WEAK = `current_setting('${COMMITS}') NOT IN ('on', 'remote_apply')`
 
-/** What is divided already. */
+/** The tables and functions that are already distributed. */
 const Division = Schema.Struct({ distributed: Schema.Array(Schema.String), delegated: Schema.Array(Schema.String) })
 type Division = typeof Division.Type
 
-/** What the catalogue says. The shared windows are where they belong once they have a shard of their own on the coordinator. */
+/** The state in the catalogue. The shared windows are in place once they have their own shard on the coordinator. */
 const State = Schema.Struct({
   isCoordinator: Schema.Boolean,
   hasCoordinatorNode: Schema.Boolean,
@@ -46,12 +50,18 @@ const statements = rowsOf(Schema.Struct({ statement: Schema.String }))
 const locks = rowsOf(Schema.Struct({ isHeld: Schema.Boolean }))
 
 export const Distribute = {
-  /** The statements that divide the tables of tenants over the workers of the Citus cluster that this database is the coordinator of; none where that is done. */
+  /**
+   * The statements that distribute the tables of tenants over the workers of the Citus cluster whose coordinator this database
+   * is; empty when that is done.
+   */
   plan: Effect.gen(function* () {
     return yield* missing(yield* SqlClient.SqlClient)
   }).pipe(DatabaseError.explain("look at the cluster")),
 
-  /** Why a gateway must not start on a database that is divided in part, in one line; null where it is divided whole, or not at all. */
+  /**
+   * Why a gateway must not start on a partly distributed database, in one line; null when it is distributed completely or not
+   * at all.
+   */
   obstacle: Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
     const { isDistributed } = yield* Distribution
@@ -63,8 +73,8 @@ export const Distribute = {
   }).pipe(DatabaseError.explain("look at the cluster")),
 
   /**
-   * Runs them, and answers them. Each is committed by itself, and what an earlier run did is not done again. No gateway may run meanwhile: it would
-   * go on as on one server.
+   * Runs the statements and returns them. Each is committed separately, and what an earlier run did is not repeated. No gateway
+   * may run in the meantime, because it would continue as on a single server.
    */
   run: Effect.gen(function* () {
     const pool = yield* SqlClient.SqlClient
@@ -76,7 +86,7 @@ export const Distribute = {
       if (lock?.isHeld !== true) return yield* new DatabaseError("stop every gateway first: one of them is connected")
       const plan = yield* missing(sql)
       for (const statement of plan) yield* sql.unsafe(statement)
-      // Citus answers a worker's refusal and does not fail.
+      // Citus returns a worker's refusal instead of failing.
       const [refused] = yield* settingStatements(sql)
       if (refused !== undefined)
         return yield* new DatabaseError(`a worker refused its settings, of which ${refused.statement} answers why`)
@@ -108,7 +118,10 @@ const missing = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
   ]
 })
 
-/** For workers whose database does not bring them; one that is down is not asked. Citus itself would tell them only of some databases. */
+/**
+ * For workers whose database does not have these settings; one that is down is skipped. Citus itself would pass them on only
+ * for some databases.
+ */
 const settingStatements = (sql: SqlClient.SqlClient) => {
   const names = [...OF_WORKERS, COMMITS]
   const values = names.map((name) => sessionSettings[name] ?? "on")
@@ -125,7 +138,7 @@ const settingStatements = (sql: SqlClient.SqlClient) => {
     ORDER BY at`)
 }
 
-/** The tables that are divided, and the functions that are delegated with a wait for locks of their own. */
+/** The distributed tables, and the delegated functions with their own lock timeout. */
 const divisionOf = (sql: SqlClient.SqlClient) => sql`
   ARRAY(SELECT c.relname::text FROM pg_dist_partition p JOIN pg_class c ON c.oid = p.logicalrelid
     WHERE c.relnamespace = current_schema()::regnamespace) AS distributed,
@@ -137,7 +150,7 @@ const undivided = ({ distributed }: Division) => tenantTables.filter((table) => 
 
 const undelegated = ({ delegated }: Division) => Object.entries(tenantFunctions).filter(([name]) => !delegated.includes(name))
 
-/** Refuses what is no coordinator of a cluster, in one line. */
+/** Refuses a database that is not the coordinator of a cluster, with one line. */
 const read = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
   const [citus] = yield* answers(sql`SELECT EXISTS (SELECT FROM pg_extension WHERE extname = 'citus') AS yes`)
   if (citus?.yes !== true)
@@ -164,25 +177,25 @@ const divideTable = (table: string, at: number): string =>
     ? `SELECT create_distributed_table('${table}', 'app_id', colocate_with => 'none')`
     : `SELECT create_distributed_table('${table}', 'app_id', colocate_with => '${tenantTables[0]}')`
 
-/** A session's settings do not reach a worker: the function brings its own. */
+/** A session's settings do not reach a worker, so the function has its own. */
 const delegateFunction = ([name, tenant]: readonly [string, string]): ReadonlyArray<string> => [
   `ALTER FUNCTION ${name} SET lock_timeout = '${LOCK_TIMEOUT}'`,
   `SELECT create_distributed_function('${name}'::regproc::oid::regprocedure, '${tenant}', colocate_with => '${tenantTables[0]}')`
 ]
 
-/** Where rows lie on the coordinator itself: those that are still to be moved, or were moved by a run that was ended before it removed them here. */
+/** Tables whose rows are still on the coordinator: not moved yet, or moved by a run that ended before it removed them here. */
 const keptHere = (sql: SqlClient.SqlClient) =>
   names(sql`
     SELECT DISTINCT coalesce(p.relname, c.relname)::text AS name FROM pg_class c
     LEFT JOIN pg_inherits i ON i.inhrelid = c.oid LEFT JOIN pg_class p ON p.oid = i.inhparent
     WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind = 'r' AND pg_relation_size(c.oid) > 0`)
 
-/** What was copied to the shards still lies on the coordinator, hidden. */
+/** The rows that were copied to the shards are still on the coordinator, hidden. */
 const emptyOriginal = (table: string): string => `SELECT truncate_local_data_after_distributing_table('${table}')`
 
 /**
- * What all tenants count in, the ceilings of providers' accounts, lies on the coordinator: no worker that is down stops the tenants of another one.
- * A worker counts in it by a two-phase commit, and so a ceiling stays exact.
+ * The windows that all tenants share, the ceilings of provider accounts, are on the coordinator, so that a worker that is down
+ * does not stop tenants of others. A worker counts in them by a two-phase commit, so that a ceiling stays exact.
  */
 const sharedStatements = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, { coordinatorTakesShards, distributed }: State) {
   const [found] = distributed.includes("counters")

@@ -5,10 +5,10 @@ import { tenantFunctions } from "../connection/DistributedTables.ts"
 import { ofNamedEndpoints } from "../connection/EndpointTables.ts"
 import { sessionSettings } from "../connection/SessionSettings.ts"
 
-/** A file of functions of the database that change together, as it is applied. */
+/** A file of database functions that change together, in the form in which it is applied. */
 export interface FunctionFile {
   readonly name: string
-  /** How many texts of it were released so far, this one included. */
+  /** How many texts of it were released so far, including this one. */
   readonly version: number
   readonly sql: string
 }
@@ -19,12 +19,14 @@ const ONLY_OF_TENANT = / ?\/\*\+ (.*?) \*\//g
 const PLANNED_ONCE = "SET plan_cache_mode = force_generic_plan"
 
 /**
- * A function that money steps call exists twice, made from one text: over the steps of any tenants, and over those of one, called `…_of_tenant`. The
- * second is what Citus can send whole to the server that has the tenant: its first parameter is the tenant, and every statement in it that reads, locks
- * or changes rows names that tenant, so that the server plans it for itself. On one server the first is called, because its batches span tenants.
+ * Each function that money steps call exists twice, built from one text: for steps of any tenants, and for steps of one tenant,
+ * called `…_of_tenant`. Citus can delegate the second form to the server of the tenant: its first parameter is the tenant, and
+ * every statement in it that reads, locks or changes rows names that tenant, so that the server plans it locally. A single
+ * server uses the first form, because its batches span tenants.
  *
- * What only the second says stands in the text as a comment that begins with a plus. A plan that is made once, without the tenant's value, would ask
- * every server: the second has none. A session's settings do not reach a worker: the second brings its wait for locks along.
+ * Text that only the second form has is in comments that begin with a plus. A generic plan, made without the tenant's value,
+ * would query every server, so the second form uses none. A session's settings do not reach a worker, so the second form has
+ * its own lock timeout.
  */
 const inBothForms = (functions: ReadonlyArray<string>, text: string): string => {
   const plain = text.replaceAll(ONLY_OF_TENANT, "")
@@ -41,18 +43,19 @@ const inBothForms = (functions: ReadonlyArray<string>, text: string): string => 
 }
 
 interface Listed {
-  /** The checksums of the texts that were released, the first 16 digits of each; the last one is the file's. */
+  /** The checksums of the released texts, 16 digits each; the last one is the file's present text. */
   readonly texts: ReadonlyArray<string>
-  /** The functions that exist in the form of one tenant, too, and are called in it by that name. */
+  /** The functions that also exist in the form for one tenant, under that name. */
   readonly ofTenant?: ReadonlyArray<string>
-  /** Whether its functions exist for endpoints that have a name, too, under names of their own. */
+  /** Whether its functions also exist for named endpoints, under their own names. */
   readonly named?: boolean
 }
 
 /**
- * The files in the order in which they are applied. Who changes one puts the checksum of its text at the end of its line (a test says which), or in the
- * place of the last one where no release has that: how many there are is what tells an older text from a newer one. The functions keep their
- * signatures, because the release before calls them, and an older text of one may call a newer text of another: a changed signature is a new name.
+ * The files in the order in which they are applied. To change one, append the checksum of its new text to its line (a test
+ * prints it), or replace the last one if no release contains it: the number of checksums distinguishes older from newer texts.
+ * The functions keep their signatures, because the previous release calls them, and an older text of one may call a newer text
+ * of another: a changed signature needs a new name.
  */
 const files: Readonly<Record<string, Listed>> = {
   refuse_commit: { texts: ["032119bcf7896808"] },
@@ -63,9 +66,9 @@ const files: Readonly<Record<string, Listed>> = {
   events: { texts: ["2be7906e2d292f45", "e0b832c737f99176"], ofTenant: ["write_events"] },
   windows: { texts: ["b7190d6572f9fd49"] },
   spend_each_nonce: { texts: ["22261034b1ed9779"] },
-  // `arrive_requests` is of the release before.
+  // `arrive_requests` is for the previous release.
   arrival: { texts: ["38c9deca4a8cc96f"], ofTenant: ["arrive_requests", "spend_nonces"] },
-  // On one server `arrive_together` is of the release before.
+  // On a single server, `arrive_together` is for the previous release.
   arrive: { texts: ["f27d937e24c7d95f", "9c17963bdd4c1bbc"], ofTenant: ["arrive_key", "arrive_together"] },
   arrive_at_once: { texts: ["e0bb689f7ce79e58"] },
   open_step: { texts: ["48680fec104cd199", "647fa41a058d4ead", "91b63f909d5d917b"], ofTenant: ["open_step"] },
@@ -97,7 +100,7 @@ export const functionFiles: ReadonlyArray<FunctionFile> = Object.entries(files).
   })
 )
 
-/** What the list says of each file's text. */
+/** The checksum of each file's text according to the list. */
 export const listedChecksums: Readonly<Record<string, string>> = Object.fromEntries(
   Object.entries(files).map(([name, { texts }]) => [name, texts.at(-1) ?? ""])
 )

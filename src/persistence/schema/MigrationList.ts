@@ -3,9 +3,9 @@ import { join } from "node:path"
 import type { BaseMigration, Migration, MigrationStep } from "./Migration.ts"
 
 /**
- * What databases keep of the migrations whose functions stood in them before functions had files of their own: the checksum of the text that they
- * were released with. What is left of them does to the tables what that text did; `functions/` does the rest. And of one whose columns may
- * be there already.
+ * The checksums in databases of migrations that contained functions before functions had their own files: those of the released
+ * texts. Their remaining text does to the tables what the released text did; `functions/` does the rest. Also of one whose
+ * columns may exist already.
  */
 const released: Readonly<Record<string, string>> = {
   "0001_ledger": "795618dbca0eeb80b39671096d6f7ac68bd44c613a817f148708fe0deb1a2754",
@@ -45,16 +45,17 @@ const checksum = (name: string): Pick<BaseMigration, "checksum"> => {
 
 /** Of the first release. */
 const base = (name: string): Migration => ({ name, ...checksum(name), sql: textOf(name) })
-/** One that made functions alone. */
+/** A migration that created only functions. */
 const emptied = (name: string): Migration => ({ name, ...checksum(name), sql: "" })
-/** What the file says, in one short transaction, and then these steps. */
+/** Applies the file in one short transaction, and then these steps. */
 const expand = (name: string, ...after: ReadonlyArray<MigrationStep>): Migration => ({
   name,
   ...checksum(name),
   steps: [{ form: "transaction", sql: textOf(name) }, ...after]
 })
 /**
- * What later migrations make, and functions name by now: where functions are put before those, a node of the release before calls them at once.
+ * Columns that later migrations create and functions already use: when the functions are applied before those migrations, a
+ * node of the previous release calls them at once.
  */
 const NAMED_BY_FUNCTIONS = `ALTER TABLE beneficiaries ADD COLUMN IF NOT EXISTS branch_code text;
 ALTER TABLE api_keys ADD COLUMN IF NOT EXISTS label text NOT NULL DEFAULT '',
@@ -63,13 +64,13 @@ ALTER TABLE api_keys ADD COLUMN IF NOT EXISTS label text NOT NULL DEFAULT '',
   ADD COLUMN IF NOT EXISTS last_used_at timestamptz;
 ALTER TABLE transactions ADD COLUMN IF NOT EXISTS account_hash bytea;
 ${textOf("0050_named_endpoints")}`
-/** As `expand`, where that made the columns already. */
+/** As `expand`, when the columns may exist already. */
 const expandOnce = (name: string, ...after: ReadonlyArray<MigrationStep>): Migration => ({
   name,
   ...checksum(name),
   steps: [{ form: "transaction", sql: textOf(name).replaceAll("ADD COLUMN", "ADD COLUMN IF NOT EXISTS") }, ...after]
 })
-/** As `expand`, with the functions as they are by now: what follows needs them, or that every node already calls them. */
+/** As `expand`, and applies the present functions: the following steps need them, or need every node to call them already. */
 const expandWithFunctions = (name: string, ...after: ReadonlyArray<MigrationStep>): Migration => ({
   name,
   ...checksum(name),
@@ -80,7 +81,7 @@ const validate = (table: string, constraint: string): MigrationStep => ({ form: 
 const batches = (sql: string): MigrationStep => ({ form: "batches", sql })
 const transaction = (sql: string): MigrationStep => ({ form: "transaction", sql })
 
-/** The test event's word leaves the lists that it stood in (0024). */
+/** Removes the test event's type from existing subscriptions (0024). */
 const SUBSCRIPTIONS = `
 WITH page AS MATERIALIZED (
   SELECT app_id, mode, app_id || '/' || mode AS place FROM webhook_endpoints
@@ -141,7 +142,8 @@ export const migrationList: ReadonlyArray<Migration> = [
     table: "float_positions",
     definition: "(app_id) WHERE alert_below_minor IS NOT NULL"
   }),
-  // The lists of records walk the journal in the order of completion and of change, an entry a step; exchanges are few among all records.
+  // The lists of records walk the journal in order of completion or change, one entry per step. Exchanges are few among all
+  // records.
   {
     name: "0047_lists",
     steps: [
@@ -157,7 +159,7 @@ export const migrationList: ReadonlyArray<Migration> = [
   expand("0048_amount_caps"),
   expandOnce(
     "0049_found_by_number",
-    // Both also say what every row is, so that no other statement reads them (`transactions_by_tenant_and_time`).
+    // Both also contain a row's kind, so that no other statement uses them (`transactions_by_tenant_and_time`).
     {
       form: "index",
       name: "transactions_by_party",
@@ -172,7 +174,7 @@ export const migrationList: ReadonlyArray<Migration> = [
         "(app_id, mode, account_hash, created_at, reference) WHERE account_hash IS NOT NULL AND created_at > '-infinity'"
     }
   ),
-  // What it makes may be there: NAMED_BY_FUNCTIONS.
+  // Its columns may exist already: NAMED_BY_FUNCTIONS.
   expand("0050_named_endpoints"),
   expand("0053_quote_candidates"),
   expand("0055_changes_checked", {

@@ -6,24 +6,25 @@ import { DatabaseError } from "../connection/DatabaseError.ts"
 import { isLockTimeout } from "../connection/StepBatch.ts"
 
 /**
- * One try to take the lock. A statement that waits has a snapshot, and an index that is built concurrently waits for every older snapshot: whoever
- * waited without an end for the process that builds it would hold it up for ever, and no deadlock detector sees that.
+ * One attempt to take the lock. A waiting statement has a snapshot, and a concurrent index build waits for every older
+ * snapshot: an endless wait for the process that builds the index would block that process for ever, and no deadlock detector
+ * notices.
  */
 const TRY_MS = 1_000
-/** Ten minutes in all. */
+/** Ten minutes in total. */
 const TRIES = 600
 export const MIGRATION_MS = TRY_MS * TRIES
-/** How often the lock is asked for. */
+/** How often the lock is tried. */
 export const MigrationTries = Context.Reference<number>("gateway/persistence/MigrationTries", { defaultValue: () => TRIES })
 
-/** The session that has the lock shows that its process lives. Where it shows nothing for so long, the server ends it, and the lock is free. */
+/** The session that holds the lock sends signs of life. Without one for this long, the server ends it, and the lock is released. */
 const SIGN_EVERY = "1 second"
 const SIGN_WITHIN_MS = 10_000
 const SILENT_MS = 60_000
 
 class MigrationUnderWay extends Schema.TaggedError<MigrationUnderWay>()("MigrationUnderWay", {}) {}
 
-/** One process migrates at a time, the others wait for it: a transaction that has the migrations' lock. */
+/** A transaction that holds the migrations' lock: one process migrates at a time, and the others wait for it. */
 export const inMigrationTransaction = Effect.fnUntraced(function* <A, E, R>(
   sql: SqlClient.SqlClient,
   body: Effect.Effect<A, E, R>
@@ -63,7 +64,7 @@ export const inMigrationTransaction = Effect.fnUntraced(function* <A, E, R>(
   )
 })
 
-/** Who has the lock, for people: so that a session whose process is gone can be ended (`pg_terminate_backend`). */
+/** The holders of the lock, for people, so that a session whose process is gone can be ended (`pg_terminate_backend`). */
 const holders = (sql: SqlClient.SqlClient) =>
   Effect.map(
     sql<{ who: string }>`
@@ -73,12 +74,12 @@ const holders = (sql: SqlClient.SqlClient) =>
       WHERE l.locktype = 'advisory' AND l.granted AND l.classid = 0 AND l.objid = ${advisoryLocks.migrations}
         AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())`,
     (rows) => rows.map(({ who }) => who).join(", ") || "gone by now"
-    // Who waits goes on waiting, whether or not it learns for whom.
+    // Waiting continues even when the holders cannot be read.
   ).pipe(Effect.catchTag("SqlError", () => Effect.succeed("not known: the server did not say")))
 
 /**
- * Runs `body` outside of any transaction, while one beside it has the lock. It has no snapshot, so that it holds up no index. Where its session ends,
- * the body is interrupted: another process may be migrating from then on.
+ * Runs `body` outside any transaction while another transaction holds the lock. That one has no snapshot, so it delays no index
+ * build. When its session ends, the body is interrupted, because another process may be migrating from then on.
  */
 export const withMigrationLock = <A, E, R>(
   sql: SqlClient.SqlClient,
@@ -86,7 +87,7 @@ export const withMigrationLock = <A, E, R>(
 ): Effect.Effect<A, E | SqlError.SqlError | DatabaseError, R> =>
   Effect.gen(function* () {
     const taken = yield* Deferred.make<void>()
-    // No SELECT: as the last statement of a session it keeps its snapshot until the next one.
+    // Not a SELECT, which as a session's last statement would keep its snapshot until the next one.
     const sign = Effect.provideService(
       sql.unsafe(`SET LOCAL idle_in_transaction_session_timeout = ${SILENT_MS}`),
       AnswerBoundMs,

@@ -6,22 +6,25 @@ import type { FunctionFile } from "./FunctionFiles.ts"
 import { checksumOf, inOneStatement, type MigrationStep, type SteppedMigration } from "./Migration.ts"
 import { SchemaFunctions } from "./SchemaFunctions.ts"
 
-/** Whoever waits for a table's lock has everybody behind it wait as well: this and what follows are the longest that a step holds up a payment. */
+/**
+ * A statement that waits for a table's lock makes everybody behind it wait as well. This and the next constant bound how long a
+ * step delays a payment.
+ */
 const LOCK_WAIT_MS = 200
 const LOCK_HELD_MS = 700
-/** Between two tries the payments that waited go on. */
+/** Between two attempts the payments that waited continue. */
 const BETWEEN_TRIES = "500 millis"
 const TRIES = 600
-/** An index or a check of a large table; it holds up nobody. */
+/** For an index or the validation of a large table, which delays nobody. */
 const LONG_STEP_MS = 6 * 3_600_000
 const ANSWER_AFTER_MS = 3_000
-/** So soon the server ends a long step whose process has died, and does not go on for hours for nobody. */
+/** How soon the server ends a long statement whose process has died, instead of continuing for hours. */
 const GONE_SEEN_MS = 1_000
-/** A step of rows pauses as long as it took, so that at most half of the database's time is its own. */
+/** A step of batches pauses as long as it ran, so that it uses at most half of the database's time. */
 const SHORTEST_PAUSE_MS = 5
 const BATCHES_AT_MOST = 1_000_000
 
-/** Does what is left of a migration. Nothing is done twice: each step is marked in its own commit, or can be repeated. */
+/** Completes a migration. Nothing is done twice: each step is marked in its own commit, or can be repeated. */
 export const runSteps = Effect.fn("Migrations.steps")(function* (
   sql: SqlClient.SqlClient,
   migration: SteppedMigration,
@@ -82,8 +85,9 @@ const runStep = (sql: SqlClient.SqlClient, place: StepPosition): Effect.Effect<v
 }
 
 /**
- * Neither waits for locks nor has them for longer than a payment can wait; where it would, it is undone and tried again. Its commit waits for no
- * standby, which could take any time: whatever is acknowledged later comes after it in the log, and so does not outlive it.
+ * A transaction that waits for locks and holds them no longer than a payment can wait; otherwise it is rolled back and retried.
+ * Its commit does not wait for a standby, which could take any time: whatever is acknowledged later follows it in the
+ * write-ahead log, and so does not survive without it.
  */
 export const shortTransaction = <A>(
   sql: SqlClient.SqlClient,
@@ -102,7 +106,7 @@ export const shortTransaction = <A>(
 const isMomentary = (error: SqlError.SqlError | DatabaseError): boolean =>
   error._tag === "SqlError" && ["LockTimeoutError", "StatementTimeoutError", "DeadlockError"].includes(error.reason._tag)
 
-/** On a session of its own and in no transaction, as CONCURRENTLY wants it. What it waits for, it waits for without holding anybody up. */
+/** On its own session and in no transaction, as CONCURRENTLY requires. It delays nobody while it waits. */
 const longStatement =
   (sql: SqlClient.SqlClient) =>
   (text: string): Effect.Effect<void, SqlError.SqlError> =>
@@ -115,12 +119,12 @@ const longStatement =
       yield* Effect.addFinalizer(() => Effect.ignore(reset))
       yield* send(`SET statement_timeout = ${LONG_STEP_MS}`)
       yield* send(`SET lock_timeout = ${LONG_STEP_MS}`)
-      // A server that cannot see that (it says so) goes on to the end.
+      // A server that cannot detect that (it says so) continues to the end.
       yield* Effect.ignore(send(`SET client_connection_check_interval = ${GONE_SEEN_MS}`))
       yield* send(text)
     }).pipe(Effect.scoped, Effect.provideService(AnswerBoundMs, LONG_STEP_MS + ANSWER_AFTER_MS))
 
-/** Each batch is committed with how far it came. */
+/** Each batch is committed together with how far it came. */
 const repeatBatches = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   { migration: { name } }: StepPosition,
@@ -143,7 +147,7 @@ const repeatBatches = Effect.fnUntraced(function* (
   return yield* new DatabaseError(`${name} has no end: ${BATCHES_AT_MOST} batches were made`)
 })
 
-/** The place in the list, after a step; the last one makes the migration complete. */
+/** Advances the place in the list after a step; the last step completes the migration. */
 const markDone = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, { at, migration: { name, steps } }: StepPosition) {
   const rows = yield* sql`UPDATE schema_migrations SET steps_done = ${at + 1}, reached = '',
     applied_at = CASE WHEN ${at + 1 === steps.length}::boolean THEN now() END
@@ -155,21 +159,22 @@ const markDone = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, { at, mi
 type Wish = Pick<Extract<MigrationStep, { form: "index" }>, "name" | "table" | "definition" | "unique">
 
 interface Ways<E> {
-  /** One statement in no transaction, which may take hours and holds up nobody. */
+  /** A statement outside a transaction, which may take hours and delays nobody. */
   readonly long: (text: string) => Effect.Effect<void, SqlError.SqlError>
-  /** One statement that takes a lock for a moment, tried until it gets it. */
+  /** A statement that needs a lock for a moment, retried until it gets it. */
   readonly short: (text: string) => Effect.Effect<void, E>
 }
 
-/** While it is built partitions may be added, which bring the index along. */
+/** While the index is built, partitions may be added, which include it. */
 const ROUNDS = 1_000
-/** How often it is looked whether somebody else is still building it: for six hours in all. */
+/** How often to check whether another session is still building it: for six hours in total. */
 const LOOKED_EVERY = "1 second"
 const LOOKS = 6 * 3_600
 
 /**
- * Builds an index while the table is written to. What is there and valid is left as it is; what a build that died left behind is dropped and built
- * anew. PostgreSQL has no such statement for a table with partitions: each of them gets its own, and the table's index is made of those.
+ * Builds an index while the table is being written. A valid index is left alone; the remains of a build that died are dropped
+ * and built again. PostgreSQL has no such statement for a partitioned table: each partition gets its own index, and the table's
+ * index is composed of those.
  */
 const buildIndex = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
@@ -180,7 +185,7 @@ const buildIndex = Effect.fnUntraced(function* (
     parted: boolean
   }>`SELECT relkind = 'p' AS parted FROM pg_class WHERE oid = ${wish.table}::regclass`
   if (table?.parted !== true) return yield* buildOne(sql, wish, ways)
-  // Of the table alone: it holds up writers for as long as it takes to write down that there is one.
+  // For the parent table only: it blocks writers just for as long as the catalogue entry takes.
   yield* ways.short(`${create(wish)} IF NOT EXISTS ${wish.name} ON ONLY ${wish.table} ${wish.definition}`)
   for (let round = 0; round < ROUNDS; round++) {
     const [part] = yield* partsWithout(sql, wish)
@@ -206,7 +211,10 @@ const buildOne = Effect.fnUntraced(function* (
   yield* long(`${create(wish)} CONCURRENTLY ${wish.name} ON ${wish.table} ${wish.definition}`)
 })
 
-/** Null where there is none. A session may go on building that a process began which died or lost its lock: to drop its index would wait for it first. */
+/**
+ * Null when there is none. A session may still be building an index whose process died or lost its lock; dropping the index
+ * would wait for that session.
+ */
 const stateOf = (sql: SqlClient.SqlClient, { name }: Wish) =>
   Effect.map(
     sql<{ state: "valid" | "being built" | "half" }>`

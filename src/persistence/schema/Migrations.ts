@@ -10,16 +10,16 @@ import { inMigrationTransaction, MIGRATION_MS, withMigrationLock } from "./Migra
 import { runSteps, shortTransaction } from "./MigrationSteps.ts"
 import { SchemaFunctions } from "./SchemaFunctions.ts"
 
-// Effect's Migrator runs each migration in one transaction. On a database that is in use, ours are steps: an index is built while rows are
-// written, and a process that dies goes on where it was.
+// Effect's Migrator runs each migration in one transaction. On a database in use ours are steps: an index is built while rows
+// are written, and when a process dies the next one continues.
 
-/** What PostgreSQL has not ended by itself by then, it will not. */
+/** A statement that PostgreSQL has not ended by then has hung. */
 const ANSWER_MS = MIGRATION_MS + 3_000
 
 const BEHIND_A_POOLER =
   "a pooler stands in between, and an index is built by one session: migrate with a direct MIGRATION_DATABASE_URL"
 
-/** What a program brings: its migrations, and its files of functions. */
+/** A program's migrations and function files. */
 interface Own {
   readonly migrations: ReadonlyArray<Migration>
   readonly functions: ReadonlyArray<FunctionFile>
@@ -29,8 +29,9 @@ export const Migrations = {
   all: migrationList,
 
   /**
-   * Applies what is missing and answers its names: the base in one commit, each later step by itself, then the functions. Refuses a database that needs
-   * a newer program, one of a draft, and one that is not ours; one of a newer release that this program can run on is left as it is.
+   * Applies what is missing and returns its names: the base in one commit, each later step separately, then the functions.
+   * Refuses a database that needs a newer program, one of a draft, and one that is not ours. A database of a newer release that
+   * this program can run on is left alone.
    */
   apply: (
     migrations: ReadonlyArray<Migration>,
@@ -48,10 +49,13 @@ export const Migrations = {
       Effect.withSpan("Migrations.apply")
     ),
 
-  /** Where the schema and this program stand to one another. */
+  /** How the schema and this program fit together. */
   standing: (sql: SqlClient.SqlClient) => standingOf(sql, { migrations: migrationList, functions: functionFiles }),
 
-  /** Answers why this program does not fit the schema as it is by then, in one line; null where it does. A node that runs may be overtaken by a release. */
+  /**
+   * Why this program does not fit the present schema, in one line; null when it does. A newer release may migrate while a node
+   * runs.
+   */
   obstacle: (sql: SqlClient.SqlClient): Effect.Effect<Effect.Effect<string | null, unknown>, DatabaseError> =>
     Effect.gen(function* () {
       const standing = Migrations.standing(sql)
@@ -71,13 +75,13 @@ const applyMissing = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, own:
   yield* refuseOthers(sql)
   const ofBase = yield* inMigrationTransaction(sql, applyBase(sql, own))
   if ((yield* missing(sql, own)).length === 0) return ofBase
-  // What a step sets for its session, hours for an index among it, another transaction would get, and not the step.
+  // Behind a pooler, the settings of a step, such as hours for an index, would reach another transaction and not the step.
   if (yield* yield* SessionPooling) return yield* new DatabaseError(BEHIND_A_POOLER)
   const later = Effect.zipWith(applyStepped(sql, own), applyFunctions(sql, own), (steps, files) => [...steps, ...files])
   return [...ofBase, ...(yield* withMigrationLock(sql, later))]
 })
 
-/** A role that may not change the schema can do nothing from here but say who has to. */
+/** A role that may not change the schema can only say who has to. */
 const refuseOthers = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
   const [found] = yield* sql<{ may: boolean }>`
     SELECT coalesce(pg_has_role(c.relowner, 'USAGE'), has_schema_privilege(current_schema(), 'CREATE')) AS may
@@ -103,7 +107,7 @@ const withFunctions = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, own
   }
 })
 
-/** The names of what is missing, and of what is there no more as it was put. */
+/** The names of what is missing or was changed since it was applied. */
 const missing = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, own: Own) {
   const applied = (yield* appliedBefore(sql)) ?? []
   const standing = yield* withFunctions(sql, own, applied)
@@ -119,9 +123,9 @@ const missingMigrations = Effect.fnUntraced(function* (sql: SqlClient.SqlClient,
   return own.migrations.filter(({ name }) => names.includes(name))
 })
 
-/** Null on a database that nothing was made in. */
+/** Null on an empty database. */
 const appliedBefore = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
-  // What an extension brought along is nobody's schema.
+  // Objects that an extension brought do not count.
   const [found] = yield* sql<{ ours: boolean; draft: boolean; readable: boolean | null; occupied: boolean }>`
     SELECT
       EXISTS (SELECT FROM pg_attribute WHERE attrelid = to_regclass('schema_migrations') AND attname = 'needs') AS ours,
@@ -138,7 +142,7 @@ const appliedBefore = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
   return yield* new DatabaseError("the database holds the tables of something else: give the gateway a database of its own")
 })
 
-/** `reached`: how far a step of many batches has come. */
+/** `reached`: how far a step of batches has come. */
 const table = `CREATE TABLE schema_migrations (
   name text PRIMARY KEY,
   checksum text NOT NULL,
@@ -164,7 +168,7 @@ const applyStepped = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, own:
   return found.map(({ name }) => name)
 })
 
-/** In one transaction: who calls one finds all of them old, or all of them new. */
+/** In one transaction, so that a caller finds all functions old or all new. */
 const applyFunctions = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, { functions }: Own) {
   const migrations = yield* readApplied(sql)
   const behind = SchemaFunctions.behind(functions, yield* SchemaFunctions.readApplied(sql, migrations))
@@ -186,7 +190,7 @@ interface AppliedMigration {
   readonly name: string
   readonly checksum: string
   readonly needs: string | null
-  /** False while steps of it are still to be done. */
+  /** False while some of its steps are not done. */
   readonly isComplete: boolean
 }
 
@@ -194,18 +198,18 @@ interface AppliedMigration {
 interface SchemaState {
   /** Why the program cannot work on it, whatever is applied, in one line. */
   readonly obstacle: string | null
-  /** What the program has and the database has not, or not all of. */
+  /** Parts of the program that the database lacks, at least partly. */
   readonly missing: ReadonlyArray<string>
-  /** What the database has from a newer release, and the program can live with. */
+  /** Parts of a newer release in the database, with which the program can run. */
   readonly newer: ReadonlyArray<string>
-  /** What the database has in part, whoever brought it. */
+  /** Parts that the database has only partly, whoever applied them. */
   readonly underWay: ReadonlyArray<string>
 }
 
-/** What the first part of the schema was called in every draft before the first release. */
+/** The first part of the schema in every draft before the first release. */
 const OF_DRAFTS = "0001_money"
 const OF_A_DRAFT = "the database was made by a draft of this program before its first release"
-/** Nothing upgrades a draft. */
+/** A draft cannot be upgraded. */
 const START_ANEW = "start with a new database or data folder"
 const MADE_BY_A_DRAFT = `${OF_A_DRAFT}: ${START_ANEW}`
 
@@ -231,7 +235,7 @@ const obstacleOf = (others: ReadonlyArray<AppliedMigration>, changed: string | u
 const readApplied = (sql: SqlClient.SqlClient) =>
   sql<AppliedMigration>`SELECT name, checksum, needs, applied_at IS NOT NULL AS "isComplete" FROM schema_migrations`
 
-/** Said once, when the database turns out to be ahead. */
+/** Logged once, when the database is found to be ahead. */
 const tellNewer = (newer: ReadonlyArray<string>): Effect.Effect<void> =>
   newer.length === 0
     ? Effect.void
@@ -239,7 +243,7 @@ const tellNewer = (newer: ReadonlyArray<string>): Effect.Effect<void> =>
         Effect.annotateLogs({ migrations: newer.join(", ") })
       )
 
-/** At each start: a setting may have its reason, and slows or changes what money steps do. */
+/** Logged at each start: a setting may have its reason, and slows or changes what money steps do. */
 const tellForeign = (settings: ReadonlyArray<string>): Effect.Effect<void> =>
   settings.length === 0
     ? Effect.void

@@ -7,7 +7,10 @@ import { advisoryLocks } from "../connection/AdvisoryLocks.ts"
 import { Distribution } from "../connection/Distribution.ts"
 import { rowsOf } from "../connection/Rows.ts"
 
-/** Deliveries that are due or parked, beyond which a month is left to the bounded deletes: what stays is held in memory for a moment. */
+/**
+ * When more deliveries of a month are due or parked, the month is left to the bounded deletes, because these rows are held in
+ * memory for a moment.
+ */
 const STAYING_AT_MOST = 5_000
 
 const upkeeps = rowsOf(
@@ -16,13 +19,14 @@ const upkeeps = rowsOf(
 const spans = rowsOf(Schema.Struct({ parent: Schema.String, month: Schema.String }))
 
 /**
- * Partitions on PostgreSQL. It owns the monthly partitions of journal, events, deliveries and delivery_attempts. An advisory lock, tried and never waited for, lets one node change them at a time. The functions that do it, and what they lock, are in
+ * Partitions on PostgreSQL. It owns the monthly partitions of journal, events, deliveries and delivery_attempts. An advisory
+ * lock, tried without waiting, lets one node change them at a time. The functions that do it, and what they lock, are in
  * functions/months.sql.
  */
 export const PartitionsPg = layerOf(Partitions)(function* () {
   const sql = yield* SqlClient.SqlClient
   const { isDistributed } = yield* Distribution
-  // On Citus months are emptied by the bounded deletes alone, and only dropped here.
+  // On Citus, months are emptied by the bounded deletes alone, and only dropped here.
   const stayingAtMost = isDistributed ? null : STAYING_AT_MOST
 
   const missing = (now: Instant) =>

@@ -5,15 +5,23 @@ import { advisoryLocks } from "../connection/AdvisoryLocks.ts"
 import { DatabaseError } from "../connection/DatabaseError.ts"
 import { rowsOf } from "../connection/Rows.ts"
 
-/** A row can be locked by whoever may update one column of it: of tenants those that say nothing about what they may do,
- * one of which a new master key seals anew. */
+/**
+ * To lock a row, a role must be allowed to update one of its columns: for tenants a column that does not affect their rights,
+ * one of which the master key rotation seals again.
+ */
 type Privilege = "SELECT" | "INSERT" | "UPDATE" | "DELETE" | `UPDATE (${string})`
 
-/** Of these a gateway may never change or remove a row: what was done, and by whom. Through a view, a right to it would reach its table. */
+/**
+ * Tables of which a gateway may never change or remove a row: the record of what was done, and by whom. A right on a view would
+ * extend to its table.
+ */
 const evidence = ["audit_log", "audit_head", "journal", "postings", "transaction_history", "float_adjustments"]
 
 const everything: ReadonlyArray<Privilege> = ["SELECT", "INSERT", "UPDATE", "DELETE"]
-/** What the role that gateways run as may do with each table; with any other, everything that a row needs. The audit log is written through functions. */
+/**
+ * The rights of the gateways' role on each table; on any other table all rights on rows. The audit log is written through
+ * functions.
+ */
 const privileges: Readonly<Record<string, ReadonlyArray<Privilege>>> = {
   audit_log: ["SELECT"],
   audit_head: ["SELECT"],
@@ -29,7 +37,7 @@ const privileges: Readonly<Record<string, ReadonlyArray<Privilege>>> = {
   float_positions: ["SELECT", "INSERT", "UPDATE"],
   account_claims: ["SELECT", "INSERT"],
   clock_watch: ["SELECT", "UPDATE"],
-  // Who may do what is changed through change_access alone.
+  // Access is changed through change_access only.
   tenants: ["SELECT", "UPDATE (created_at, sender_sealed)"],
   tenant_directory: ["SELECT"],
   api_keys: ["SELECT", "UPDATE (signing_secret_sealed, last_used_at)"],
@@ -46,7 +54,7 @@ const privileges: Readonly<Record<string, ReadonlyArray<Privilege>>> = {
   vault_keys: ["SELECT", "UPDATE (sealed)"]
 }
 
-/** They run with the rights of the owner, and do one thing each. */
+/** They run with the owner's rights, and each does one thing. */
 const functions = [
   "audit_head_locked()",
   "append_audit_row(bigint, timestamptz, text, text, text, text, bytea, bytea, boolean)",
@@ -71,7 +79,7 @@ const relations = rowsOf(
 const counted = rowsOf(Schema.Struct({ missing: Schema.Number, hasMore: Schema.Boolean }))
 const protections = rowsOf(Schema.Struct({ role: Schema.String, holds: Schema.Boolean }))
 
-/** Privileges of single columns count, too: one column that may be changed is enough to change a row. */
+/** Privileges on single columns count, too: one column that may be changed is enough to change a row. */
 const HELD = `array_remove(ARRAY[
   CASE WHEN has_any_column_privilege($1, c.oid, 'SELECT') THEN 'SELECT' END,
   CASE WHEN has_any_column_privilege($1, c.oid, 'INSERT') THEN 'INSERT' END,
@@ -87,7 +95,7 @@ const relationsStatement = `
     EXISTS (SELECT FROM pg_extension WHERE extname = 'citus') AS "isOnCitus", ${HELD} AS held
   FROM pg_class c WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p', 'v') ORDER BY 1`
 
-/** In a schema of its own it could put other tables before ours, for whoever logs in next. */
+/** In its own schema it could shadow our tables, for whichever role logs in next. */
 const MAKES = `has_database_privilege(ROLE, current_database(), 'CREATE') OR EXISTS (SELECT FROM pg_namespace n
       WHERE has_schema_privilege(ROLE, n.oid, 'CREATE') AND n.nspname !~ '^pg_(toast_)?temp_')`
 
@@ -108,7 +116,10 @@ interface Relation {
   readonly held: ReadonlyArray<string>
 }
 
-/** A partition is written through its table, and so is a view. Citus carries no right to a single column to the workers. */
+/**
+ * A partition is written through its table, and a view through its tables. Citus does not pass rights on single columns to the
+ * workers.
+ */
 const privilegesFor = ({ isOnCitus, isPart, isView, name }: Relation): ReadonlyArray<string> => {
   if (isPart || isView) return ["SELECT"]
   const wanted = privileges[name] ?? everything
@@ -122,8 +133,8 @@ const quoteName = (name: string): string => `"${name.replaceAll('"', '""')}"`
 
 export const RuntimeRole = {
   /**
-   * As the owner of the tables, and after the schema is up to date: has the role be able to do what a gateway does, and nothing else. Changes
-   * nothing where that is so. Refuses a role that could do more whatever is granted to it.
+   * Run as the owner of the tables, on a migrated schema: gives the role exactly the rights that a gateway needs. Changes
+   * nothing when it has them. Refuses a role that could do more whatever is granted to it.
    */
   grant: (role: string): Effect.Effect<void, DatabaseError, SqlClient.SqlClient> =>
     Effect.gen(function* () {
@@ -131,7 +142,7 @@ export const RuntimeRole = {
       yield* sql.withTransaction(grantTo(sql, role))
     }).pipe(DatabaseError.explain(`let ${role} run a gateway`), Effect.withSpan("RuntimeRole.grant")),
 
-  /** Whether the connection's own role could change evidence. The database says so, whatever the settings are. */
+  /** Whether the connection's own role could change evidence. The database decides, whatever the settings are. */
   protection: (sql: SqlClient.SqlClient): Effect.Effect<AuditProtection> =>
     Effect.flatMap(
       protections(sql`

@@ -12,22 +12,22 @@ interface AppliedFile {
 
 type AppliedMigrations = ReadonlyArray<{ readonly name: string; readonly isComplete: boolean }>
 
-/** The migration that made the table in which the database keeps that, and the one since which it keeps digests of the functions themselves. */
+/** The migration that created the table for this, and the one since which it stores digests of the functions themselves. */
 const KEPT_SINCE = "0038_functions"
 const DIGESTS_SINCE = "0043_branches_and_digests"
 const has = (migrations: AppliedMigrations, wanted: string): boolean =>
   migrations.some(({ isComplete, name }) => isComplete && name === wanted)
 
-/** What a file is called beside migrations. */
+/** The name of a file in lists of migrations. */
 const titleOf = (name: string): string => `functions/${name}`
 
 const functionsIn = ({ sql }: FunctionFile): ReadonlyArray<string> =>
   [...sql.matchAll(/^CREATE OR REPLACE FUNCTION (\w+)/gm)].flatMap(([, name]) => name ?? [])
 
-/** Where names are looked up changes what a function does, whoever sets it. */
+/** The search path changes what a function does, whoever sets it. */
 const ALWAYS_OURS = ["search_path"]
 
-/** The settings that a file's text gives its functions, by their names: at the head of one, or in a statement after it. */
+/** The settings that a file's text gives its functions, by function name: in its head, or in a later statement. */
 const settingsIn = (file: FunctionFile): Readonly<Record<string, ReadonlyArray<string>>> => {
   const settings = new Map(functionsIn(file).map((name) => [name, new Set(ALWAYS_OURS)]))
   for (const [, name = "", head = ""] of file.sql.matchAll(/^CREATE OR REPLACE FUNCTION (\w+)(.*?)\bAS \$/gms))
@@ -38,8 +38,8 @@ const settingsIn = (file: FunctionFile): Readonly<Record<string, ReadonlyArray<s
 }
 
 /**
- * Files as a statement takes them, and the digest of what the catalogue has of the functions of one. A text that changed changes it, and so does a
- * setting of ours. Other settings are an administrator's: they are said, and stop no start.
+ * Files as a statement takes them, and a digest of the catalogue's functions of each file. It changes with the text and with
+ * our settings. Other settings are an administrator's: they are reported and do not prevent a start.
  */
 const asRows = (files: ReadonlyArray<FunctionFile>): string =>
   JSON.stringify(
@@ -63,18 +63,21 @@ const DIGEST = `
 export const SchemaFunctions = {
   titles: (all: ReadonlyArray<{ readonly name: string }>): ReadonlyArray<string> => all.map(({ name }) => titleOf(name)),
 
-  /** What the database has, by the migrations that it has; null before it keeps that. */
+  /** The functions in the database, if its migrations store them; null otherwise. */
   readApplied: (sql: SqlClient.SqlClient, migrations: AppliedMigrations) =>
     has(migrations, KEPT_SINCE) ? sql<AppliedFile>`SELECT name, version, checksum FROM schema_functions` : Effect.succeed(null),
 
-  /** Those whose text is not in the database, and no newer one either. A migration is missing as well where nothing is kept of them yet. */
+  /** The files whose text, or a newer one, is not in the database. When the table is missing, so is a migration. */
   behind: (own: ReadonlyArray<FunctionFile>, applied: ReadonlyArray<AppliedFile> | null): ReadonlyArray<FunctionFile> => {
     if (applied === null) return []
     const versions = new Map(applied.map(({ name, version }) => [name, version]))
     return own.filter(({ name, version }) => (versions.get(name) ?? 0) < version)
   },
 
-  /** Why this program cannot work on texts that another build put, in one line; null where it can. Neither of the two is the newer one. */
+  /**
+   * Why this program cannot work with the texts that another build applied, in one line; null when it can. Neither of the two
+   * is newer.
+   */
   obstacle: (own: ReadonlyArray<FunctionFile>, applied: ReadonlyArray<AppliedFile> | null): string | null => {
     const found = new Map((applied ?? []).map((one) => [one.name, one]))
     const others = own.filter(({ name, sql, version }) => {
@@ -85,7 +88,7 @@ export const SchemaFunctions = {
     return `the database has another text of ${SchemaFunctions.titles(others).join(", ")} than this program, and neither is the newer one: two builds of one release differ. Start the build that put it, or a newer release. To put this one's in its place, delete its row of schema_functions as the owner, and run \`gateway migrate\``
   },
 
-  /** Those that were put as this program has them, and of which the catalogue has something else by now: somebody replaced a function since. */
+  /** The files that were applied as this program has them but differ in the catalogue now: somebody has replaced a function. */
   replaced: (sql: SqlClient.SqlClient, own: ReadonlyArray<FunctionFile>, migrations: AppliedMigrations) =>
     has(migrations, DIGESTS_SINCE)
       ? Effect.map(
@@ -98,7 +101,10 @@ export const SchemaFunctions = {
         )
       : Effect.succeed([]),
 
-  /** The settings, such as `windows: work_mem=64MB`, that functions have beside those that the texts gave them which this program put. */
+  /**
+   * Settings, such as `windows: work_mem=64MB`, that functions have in addition to those in the texts that this program
+   * applied.
+   */
   foreignSettings: (sql: SqlClient.SqlClient, own: ReadonlyArray<FunctionFile>, migrations: AppliedMigrations) =>
     has(migrations, KEPT_SINCE)
       ? Effect.map(
@@ -111,15 +117,15 @@ export const SchemaFunctions = {
         )
       : Effect.succeed([]),
 
-  /** Those that the database has from a newer release: their texts stay. */
+  /** The files of a newer release in the database: their texts stay. */
   ahead: (own: ReadonlyArray<FunctionFile>, applied: ReadonlyArray<AppliedFile> | null): ReadonlyArray<AppliedFile> => {
     const versions = new Map(own.map(({ name, version }) => [name, version]))
     return (applied ?? []).filter(({ name, version }) => version > (versions.get(name) ?? 0))
   },
 
   /**
-   * Inside a transaction of whoever holds the migrations' lock. Before the last migration a function may name what a later one makes: PostgreSQL
-   * then looks at its body when it is called.
+   * Inside a transaction of the holder of the migrations' lock. Before the last migration, a function may use what a later one
+   * creates: PostgreSQL then checks its body when it is called.
    */
   put: Effect.fnUntraced(function* (sql: SqlClient.SqlClient, files: ReadonlyArray<FunctionFile>) {
     yield* sql`SELECT set_config('check_function_bodies', 'off', true)`
@@ -133,7 +139,7 @@ export const SchemaFunctions = {
       return yield* new DatabaseError(`the function ${twice.name} would have two signatures: a changed signature is a new name`)
   }),
 
-  /** What was put is kept, and what the catalogue has of it. */
+  /** Stores what was applied, and its digest in the catalogue. */
   keep: Effect.fnUntraced(function* (
     sql: SqlClient.SqlClient,
     files: ReadonlyArray<FunctionFile>,

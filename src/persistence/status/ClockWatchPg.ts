@@ -22,13 +22,16 @@ export const clockStates = rowsOf(Schema.Struct(standingColumns))
 const rows = rowsOf(Schema.Struct({ ...standingColumns, now: Instant, confirmations: Schema.Number }))
 const written = rowsOf(Schema.Struct({ at: Moment }))
 
-/** The last reading of this process. A reading from before an operator confirmed the clock is not compared. */
+/** This process's last reading. A reading from before an operator confirmed the clock is not compared. */
 interface Seen {
   readonly reading: ClockReading
   readonly confirmations: number
 }
 
-/** ClockWatch on PostgreSQL. It owns the one row of clock_watch; every write names the confirmation that it was decided under, so that none outlives it. */
+/**
+ * ClockWatch on PostgreSQL. It owns the single row of clock_watch. Every write names the confirmation under which it was
+ * decided, so that none outlives it.
+ */
 export const ClockWatchPg = layerOf(ClockWatch)(function* () {
   const sql = yield* SqlClient.SqlClient
   const machine = yield* MachineTime
@@ -72,7 +75,7 @@ export const ClockWatchPg = layerOf(ClockWatch)(function* () {
     const before = last?.confirmations === confirmations ? last.reading : null
     const doubt = clockDoubt(reading, { before, trustedUntil, machine: machine.name })
     if (doubt !== null) yield* raise(doubt, now, confirmations)
-    // Not before the doubt is written: what was not written is seen again.
+    // Only after the doubt is written: an unwritten one is detected again.
     yield* Ref.set(seen, { reading, confirmations })
     yield* tell(row.doubt ?? doubt)
     if (doubt !== null || row.doubt !== null) return Option.none<Instant>()

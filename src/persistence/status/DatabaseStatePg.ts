@@ -14,7 +14,10 @@ const archives = rowsOf(ArchiveState)
 /** An idle server's own writes, such as a checkpoint; a payment writes more. */
 const IDLE_BYTES = 8_192
 
-/** No row where nothing is archived. The name of a segment is its timeline and its place in the log, the latter in two parts. */
+/**
+ * No row when nothing is archived. The name of a segment consists of its timeline and its position in the log, the latter in
+ * two parts.
+ */
 const readArchive = (sql: SqlClient.SqlClient) =>
   archives(sql`
   SELECT coalesce(a.last_failed_time > coalesce(a.last_archived_time, '-infinity'), false) AS "isFailing",
@@ -30,13 +33,14 @@ const readArchive = (sql: SqlClient.SqlClient) =>
   WHERE current_setting('archive_mode') <> 'off'`)
 
 /**
- * A base backup has two connections, one of which streams, and goes when it is done. The state is null to a role without `pg_read_all_stats`, which
- * sees a standby that catches up, too.
+ * A base backup has two connections, one of which streams, and ends when it is done. The state is null to a role without
+ * `pg_read_all_stats`, which also sees standbys that are catching up.
  */
 export const IS_STANDBY = "coalesce(state, 'streaming') = 'streaming' AND application_name <> 'pg_basebackup'"
 
 /**
- * The server's own shortages. Every role may read them but for the lag of standbys, which is null to a role without `pg_read_all_stats`.
+ * The server's own limits. Every role may read them, except the lag of standbys, which is null to a role without
+ * `pg_read_all_stats`.
  */
 export const readDatabaseState = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, everyTenant: EveryTenant["Service"]) {
   const [server] = yield* servers(sql`
@@ -46,7 +50,7 @@ export const readDatabaseState = Effect.fnUntraced(function* (sql: SqlClient.Sql
       (SELECT count(*)::int FROM pg_stat_replication WHERE ${sql.literal(IS_STANDBY)}) AS standbys,
       (SELECT max(extract(epoch FROM replay_lag))::float8 FROM pg_stat_replication WHERE ${sql.literal(IS_STANDBY)}) AS "lagSeconds"`)
   if (server === undefined) return yield* Effect.die(new Error("the server said nothing of itself"))
-  // A table that has lost all of its months is there with 0: the worst must not look like nothing.
+  // A table that has lost all its months is listed with 0: the worst case must not look like nothing.
   const partitions = yield* tables(sql`
     SELECT p.parent AS name, coalesce(extract(epoch FROM max(t.to_at) - now()), 0)::float8 AS "aheadSeconds"
     FROM (VALUES ('journal'), ('events'), ('deliveries'), ('delivery_attempts')) AS p(parent)

@@ -45,8 +45,8 @@ const parkedTenants = rowsOf(ParkedTenant)
 const owingTenants = rowsOf(IndebtedTenant)
 const failingEndpoints = rowsOf(Schema.Struct({ ...FailingEndpoint.fields, since: Moment }))
 /**
- * GatewayStatus on PostgreSQL. It owns the table integrity_checks, where a conditional upsert keeps the newest result. All else it reads without a lock, through
- * partial indexes that hold open work and nothing else.
+ * GatewayStatus on PostgreSQL. It owns the table integrity_checks, where a conditional upsert keeps the newest result.
+ * Everything else it reads without locks, through partial indexes that contain only open work.
  */
 export const GatewayStatusPg = layerOf(GatewayStatus)(function* () {
   const sql = yield* SqlClient.SqlClient
@@ -65,7 +65,7 @@ export const GatewayStatusPg = layerOf(GatewayStatus)(function* () {
         UNION ALL SELECT app_id, mode, name, failing_since FROM named_endpoints WHERE ${failing}) e`
   }
 
-  /** Enabled endpoints with their first due delivery, and whether one is on its way to them. */
+  /** Enabled endpoints with their first due delivery, and whether one is being sent to them. */
   const firstDue = (of: TenantFilter, table: (text: string) => Statement.Fragment) => sql`
       ${table("webhook_endpoints")} e CROSS JOIN LATERAL (
         SELECT d.next_attempt_at FROM ${table("due_deliveries")} d WHERE d.app_id = e.app_id AND d.${table("mode")} = e.${table("mode")} ${of("d.app_id")}
@@ -87,8 +87,8 @@ export const GatewayStatusPg = layerOf(GatewayStatus)(function* () {
     )
   }
 
-  // The oldest by each endpoint's own queue, as they are claimed: a delivery that waits for a disabled endpoint is not late, nor one that waits
-  // while its endpoint takes its time over another.
+  // The oldest item in each endpoint's own queue, in the order of claims: a delivery is not late while its endpoint is disabled
+  // or slow with another one.
   const outbox = everyTenant.sweep((of) =>
     queues(sql`
       SELECT (SELECT count(*)::int FROM (
@@ -211,7 +211,7 @@ const tenantFloatsOn = (sql: SqlClient.SqlClient, everyTenant: EveryTenant["Serv
     return rows
   }, Effect.orDie)
 
-/** The tables whose default partitions hold something. */
+/** The tables whose default partitions are not empty. */
 const defaultPartitionsInUse = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, everyTenant: EveryTenant["Service"]) {
   const found = yield* everyTenant.sweep((of) =>
     names(sql`
@@ -253,7 +253,7 @@ const unansweredRows = rowsOf(
   })
 )
 
-/** The part of `GatewayStatusPg` that reads open_work: what is open, what needs a person, and what has no outcome. */
+/** The part of `GatewayStatusPg` that reads open_work: what is open, what needs an operator, and what has no outcome. */
 const openWorkStatus = (sql: SqlClient.SqlClient, everyTenant: EveryTenant["Service"]) => {
   const openRows = (of: TenantFilter) => sql`
       SELECT t.app_id, t.reference, t.kind, t.mode, t.provider, t.created_at,
@@ -314,7 +314,7 @@ const openWorkStatus = (sql: SqlClient.SqlClient, everyTenant: EveryTenant["Serv
       ({ rows }) => rows.toSorted((one, other) => one.createdAt - other.createdAt).slice(0, limit)
     ).pipe(Effect.orDie)
 
-  // An exchange and a payout begin with the float's currency: it is what the account is looked up by.
+  // The record's currency is that of the float, for exchanges and payouts too: the account is looked up by it.
   const accountsBetween = (of: TenantFilter, after: PlaceInWork, end: PlaceInWork | undefined) =>
     accountRows(sql`
         SELECT t.provider, t.mode, well_formed(t.record)->>'currency' AS currency, well_formed(t.record)->>'account' AS account,
@@ -324,7 +324,7 @@ const openWorkStatus = (sql: SqlClient.SqlClient, everyTenant: EveryTenant["Serv
           ${end === undefined ? sql`` : sql`AND (w.app_id, w.reference) <= (${end.appId}, ${end.reference})`}
         GROUP BY 1, 2, 3, 4`)
 
-  /** Page after page, so that no statement is long and none of the pages before has to be read again. */
+  /** Page by page, so that no statement is long and no page has to be read again. */
   const accountPages = Effect.fnUntraced(function* (of: TenantFilter, rowsAtMost: number) {
     const pages: Array<ReadonlyArray<AccountWork>> = []
     let after: PlaceInWork = { appId: "", reference: "" }

@@ -5,7 +5,7 @@ import { PERIOD_MS } from "../../services/ports/PeriodCounts.ts"
 import { type Column, columnsOf } from "../connection/Columns.ts"
 import { rowsOf } from "../connection/Rows.ts"
 
-/** One row of this process; of its count as many as `written` were written. */
+/** One row of this process. `written` is the part of its count that has been written. */
 interface Tally<Counted> {
   readonly counted: Counted
   readonly periodStart: Instant
@@ -16,8 +16,9 @@ interface Tally<Counted> {
 const sweptCounts = rowsOf(Schema.Struct({ swept: Schema.Number }))
 
 /**
- * A table of counts by period, of which each row belongs to one process: it puts its whole count there, so that nodes never wait for each other's
- * rows, and a repeated write changes nothing. The last counts are written when the process ends, a command's, too. `columns` tell one count from another.
+ * A table of counts by period. Each row belongs to one process, which writes its total there, so that nodes never wait for each
+ * other's rows and a repeated write changes nothing. The last counts are written when the process ends, even a command's.
+ * `columns` distinguish the counts.
  */
 export const makePeriodTallies = Effect.fnUntraced(function* <Counted>(
   sql: SqlClient.SqlClient,
@@ -48,7 +49,7 @@ export const makePeriodTallies = Effect.fnUntraced(function* <Counted>(
   const write = Effect.gen(function* () {
     const due = [...tallies.values()].filter(({ count, written }) => count > written).map((tally) => ({ ...tally, tally }))
     if (due.length > 0) yield* sql.unsafe(insert, [...rows.arrays(due), process])
-    // Others may have been counted while these were written.
+    // Others may have been counted during the write.
     for (const { count, tally } of due) tally.written = count
     const current = (yield* Clock.currentTimeMillis) - PERIOD_MS
     for (const [name, { count, periodStart, written }] of tallies)

@@ -14,7 +14,7 @@ const results = rowsOf(Schema.Struct({ ...ReconciliationResult.fields, at: Momen
 const whole = rowsOf(Schema.Struct({ ...ReconciliationResult.fields, at: Moment, found: Schema.Array(KeptDifference) }))
 const removed = rowsOf(Schema.Struct({ removed: Schema.Number }))
 
-/** Reconciliations on PostgreSQL. It owns the table, which has a row a provider and day. */
+/** Reconciliations on PostgreSQL. It owns the table, which has one row per provider and day. */
 export const ReconciliationsPg = layerOf(Reconciliations)(function* () {
   const sql = yield* SqlClient.SqlClient
 
@@ -42,7 +42,7 @@ export const ReconciliationsPg = layerOf(Reconciliations)(function* () {
     )
   )
 
-  // A row a provider and day: the whole table is some hundred rows, which no index finds faster.
+  // The whole table has a few hundred rows, which no index would find faster.
   const prune = Effect.fn("Reconciliations.prune")(function* (before: Instant, limit: number) {
     const [row] = yield* removed(sql`
       WITH old AS MATERIALIZED (

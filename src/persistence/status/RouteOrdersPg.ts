@@ -23,7 +23,10 @@ const orders = rowsOf(
   })
 )
 
-/** RouteOrders on PostgreSQL. It owns route_orders, a row a corridor and network. A row changes only where it is still the one that the change was made from. */
+/**
+ * RouteOrders on PostgreSQL. It owns route_orders, one row per corridor and network. A row changes only if it is still the one
+ * from which the change was derived.
+ */
 export const RouteOrdersPg = layerOf(RouteOrders)(function* () {
   const sql = yield* SqlClient.SqlClient
 

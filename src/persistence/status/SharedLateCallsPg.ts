@@ -6,21 +6,24 @@ import { RandomSource } from "../../services/ports/RandomSource.ts"
 import { type LateCalls, SharedLateCalls } from "../../services/ports/SharedLateCalls.ts"
 import { rowsOf } from "../connection/Rows.ts"
 
-/** An older word of a node is not true any more: a node that has late calls repeats it four times a second. */
+/** A node's older report is outdated: a node that has late calls reports them four times a second. */
 const SAID_WITHIN = "2 seconds"
-/** Rows of nodes that are gone. */
+/** For the rows of nodes that are gone. */
 const LEFT_BEHIND = "1 hour"
 const REMOVED_AT_MOST = 100
 
 const rows = rowsOf(Schema.Struct({ line: Schema.String, tenant: Schema.String, calls: Schema.Number }))
 const isTenant = Schema.is(AppId)
 
-/** SharedLateCalls on PostgreSQL. It owns late_calls, a row a node, line and tenant, written while calls are late and at no other time. */
+/**
+ * SharedLateCalls on PostgreSQL. It owns late_calls, one row per node, line and tenant, which is written only while calls are
+ * late.
+ */
 export const SharedLateCallsPg = layerOf(SharedLateCalls)(function* () {
   const sql = yield* SqlClient.SqlClient
   const node = yield* (yield* RandomSource).reference
 
-  // In this order, each by itself: a word that is missing or late for a moment is said again soon.
+  // In this order, each in its own statement: a report that is missing or late for a moment is repeated soon.
   const exchange = Effect.fn("SharedLateCalls.exchange")(function* (mine: ReadonlyArray<LateCalls>) {
     const lines = mine.map(({ line }) => line)
     const tenants = mine.map(({ tenant }) => tenant ?? "")

@@ -1,6 +1,6 @@
 import type { AccountWork, FloatTotal, OpenGroup, QueueBacklog, StatusSnapshot } from "../../services/ports/GatewayStatus.ts"
 
-// The counts of several shards of a distributed database, as one. The rows of one server are returned as they are.
+// Merges the counts of several shards of a distributed database. The rows of a single server are returned unchanged.
 
 type Reviews = StatusSnapshot["reviews"]
 
@@ -65,7 +65,7 @@ export const allReviews = (counts: ReadonlyArray<Reviews>): Reviews =>
 
 export const byText = (one: string, other: string): number => (one === other ? 0 : one < other ? -1 : 1)
 
-/** Those of one name added to the first of them. */
+/** Adds up those with the same name. */
 const summed = <A>(all: ReadonlyArray<A>, nameOf: (one: A) => string, add: (one: A, other: A) => A): ReadonlyArray<A> => {
   const sums = new Map<string, A>()
   for (const one of all) {

@@ -16,7 +16,7 @@ import { Moment, rowsOf } from "../connection/Rows.ts"
 import type { TenantFilter } from "../connection/TenantFilter.ts"
 import { NoteAlone } from "../transactions/StoredNote.ts"
 
-/** Of what has been open for so long, the outcome is overdue. */
+/** A transaction that has been open this long is overdue. */
 const OVERDUE = "24 hours"
 
 const { askedUntil: _, ...stored } = UnsettledTransaction.fields
@@ -32,7 +32,7 @@ const rows = rowsOf(
 )
 const sums = rowsOf(UnsettledSum)
 
-/** UnsettledWork on PostgreSQL. It reads open_work, and of each row's history the last line. */
+/** UnsettledWork on PostgreSQL. It reads open_work, and the last line of each row's history. */
 export const UnsettledWorkPg = layerOf(UnsettledWork)(function* () {
   const sql = yield* SqlClient.SqlClient
   const everyTenant = yield* EveryTenant

@@ -14,11 +14,11 @@ const corridors = rowsOf(Schema.Struct({ ...Corridor.fields, updatedAt: Moment }
 const changedAt = rowsOf(Schema.Struct({ updatedAt: Moment }))
 
 /**
- * Corridors on PostgreSQL. The table corridors has a row a primary key, which `change_access` writes whole; of two changes the last one holds. The whole
- * list is small and is read as one.
+ * Corridors on PostgreSQL. The table corridors has one row per primary key, which `change_access` writes whole; the last of two
+ * changes wins. The whole list is small and is read at once.
  *
- * The column `active` is the corridor's switch. `gateway corridor set` (`commands/Corridor`) turns it, and `Admission.corridor` refuses
- * every request to a corridor that is off.
+ * The column `active` is the corridor's switch. `gateway corridor set` (`commands/Corridor`) changes it, and
+ * `Admission.corridor` refuses every request to an inactive corridor.
  */
 export const CorridorsPg = layerOf(Corridors)(function* () {
   const sql = yield* SqlClient.SqlClient
@@ -37,7 +37,7 @@ export const CorridorsPg = layerOf(Corridors)(function* () {
     return Option.fromUndefinedOr(rows.find((row) => isNamed(row, key)))
   })
 
-  /** Under the lock of the head, which every change of a corridor holds until its commit. */
+  /** Under the lock of the audit head, which every change of a corridor holds until its commit. */
   const isAsSeen = Effect.fnUntraced(function* ({ country, currency, direction, method }: CorridorKey, seen: Instant | null) {
     yield* sql`SELECT FROM audit_head_locked()`
     const [row] = yield* changedAt(sql`SELECT updated_at AS "updatedAt" FROM corridors
@@ -49,7 +49,7 @@ export const CorridorsPg = layerOf(Corridors)(function* () {
     function* (corridor: Corridor, audit: AuditEntry, seen?: Instant | null) {
       if (seen !== undefined && !(yield* isAsSeen(corridor, seen))) return false
       const row = rowOf(corridor)
-      // The audit row has the corridor whole, so that `audit verify` can tell whether it is still so.
+      // The audit row contains the whole corridor, so that `audit verify` can compare it.
       const details = { ...audit.details, row: JSON.stringify(row) }
       return yield* trail.change({ change: "corridor set", to: row }, { ...audit, details })
     },
@@ -59,7 +59,7 @@ export const CorridorsPg = layerOf(Corridors)(function* () {
   return { list, find, put }
 })
 
-/** Its columns. */
+/** The row's columns. */
 const rowOf = (corridor: Corridor) => ({
   country: corridor.country,
   currency: corridor.currency,

@@ -47,7 +47,8 @@ CROSS JOIN LATERAL (
 ) d`
 
 /**
- * Denylist on PostgreSQL. `change_access` writes the table denials. Its primary key, kind and hash, makes a second entry of the same value nothing.
+ * Denylist on PostgreSQL. `change_access` writes the table denials. Because of its primary key, kind and hash, adding the same
+ * value again changes nothing.
  */
 export const DenylistPg = layerOf(Denylist)(function* () {
   const sql = yield* SqlClient.SqlClient
@@ -56,7 +57,7 @@ export const DenylistPg = layerOf(Denylist)(function* () {
 
   const hashOf = (kind: DenylistKind, spelling: string): Uint8Array => vault.hash(`denial ${kind}`, spelling)
 
-  // A number is compared with the rows of two kinds, and its spellings are the same.
+  // A number is compared with the rows of two kinds, and its spellings are the same for both.
   const spellingsOfNumber = new WeakMap<NamedValue, ReadonlyArray<DeniedSpelling>>()
   const spellingsOf = (kind: DenylistKind, value: NamedValue): ReadonlyArray<DeniedSpelling> => {
     if (kind === "screened_name") return deniedSpellings(kind, value)
@@ -90,7 +91,7 @@ export const DenylistPg = layerOf(Denylist)(function* () {
     const put = (spelled: string) => {
       const hash = hashOf(kind, spelled)
       const to = { kind, hash: byteaText(hash), party, masked, reason, created_at: iso(audit.at) }
-      // The hash is in the audit row, too: `audit verify` tells by it whether the entry still denies what it denied.
+      // The hash is in the audit row, too, so that `audit verify` can check that the entry still denies the same value.
       const details = { ...audit.details, hash: Buffer.from(hash).toString("hex"), ...(party === null ? {} : { party }) }
       return trail.change({ change: "denial add", to }, { ...audit, details })
     }
@@ -108,7 +109,7 @@ export const DenylistPg = layerOf(Denylist)(function* () {
   return { matches, add, list }
 })
 
-/** Screening by rows; the place where a real screening service plugs in. */
+/** Screening by the denylist's rows. A screening service would replace this layer. */
 export const ScreeningByRows = layerOf(Screening)(function* () {
   const rows = yield* Denylist
   return {

@@ -12,7 +12,10 @@ const switches = rowsOf(
   Schema.Struct({ provider: Schema.String, isOff: Schema.Boolean, reason: Schema.String, changedAt: Moment })
 )
 
-/** ProviderSwitches on PostgreSQL. `change_access` writes provider_switches, a row for each provider that was ever switched. */
+/**
+ * ProviderSwitches on PostgreSQL. `change_access` writes provider_switches, one row for each provider whose switch was ever
+ * set.
+ */
 export const ProviderSwitchesPg = layerOf(ProviderSwitches)(function* () {
   const sql = yield* SqlClient.SqlClient
   const trail = auditTrail(sql, (yield* Vault).hash)
@@ -25,12 +28,12 @@ export const ProviderSwitchesPg = layerOf(ProviderSwitches)(function* () {
 
     set: Effect.fn("ProviderSwitches.set")(
       function* ({ changedAt, isOff, provider, reason }, audit, seen) {
-        // Under the lock of the head, which every change holds until its commit.
+        // Under the lock of the audit head, which every change holds until its commit.
         yield* sql`SELECT FROM audit_head_locked()`
         const found = (yield* read).find((one) => one.provider === provider)
         if ((found?.changedAt ?? null) !== seen) return false
         const to = { provider, is_off: isOff, reason, changed_at: iso(changedAt) }
-        // A read between here and the end of a caller's transaction has it as it was before.
+        // A read before the end of a caller's transaction sees the previous state.
         yield* sql.afterCommit(forget)
         return yield* trail.change({ change: "provider switch", to }, audit)
       },

@@ -24,8 +24,9 @@ const defaultTreatment: Pick<Tenant, "pinned" | "repeatSales"> = { pinned: null,
 const tenants = rowsOf(Schema.Struct({ ...Tenant.fields, createdAt: Moment }))
 
 /**
- * Tenants on PostgreSQL. `change_access` writes tenants and tenant_directory, one row with its audit row; `makeApiKeys` has the keys. Pins
- * are cached, because every request needs them; the audit row counts up the number that tells every node to read them again.
+ * Tenants on PostgreSQL. `change_access` writes tenants and tenant_directory, one row together with its audit row;
+ * `makeApiKeys` has the keys. Pins are cached, because every request needs them; the audit row increases the version that makes
+ * every node read them again.
  */
 export const TenantsPg = layerOf(Tenants)(function* () {
   const sql = yield* SqlClient.SqlClient
@@ -42,7 +43,7 @@ export const TenantsPg = layerOf(Tenants)(function* () {
     )
   const findOne = yield* makeTenantRead(sql, itself, findAll)
 
-  /** How its payments are treated; its status and its grants are read anew each time. */
+  /** How its payments are treated. Its status and its capabilities are read each time. */
   const treatments = yield* unchanged.keep({
     read: (appIds) => findAll(appIds).pipe(Effect.map(Arr.map(Option.getOrElse(() => defaultTreatment)))),
     tenantOf: itself,
@@ -85,7 +86,7 @@ const makeSenders = (sql: SqlClient.SqlClient, vault: Vault["Service"]) =>
     return yield* Effect.forEach(appIds, (appId) => {
       const row = rows.find((one) => one.appId === appId)
       if (row === undefined) return Effect.succeed(null)
-      // The rows of several tenants are read at once: one that does not open must not harm the others.
+      // The rows of several tenants are read together: one that cannot be opened must not affect the others.
       return Effect.flatMap(vault.open(senderPurpose(appId), row.sealed), (text) => decodeSender(Redacted.value(text))).pipe(
         Effect.catchCause(() =>
           Effect.as(Effect.annotateLogs(Effect.logError(UNREADABLE), { app_id: appId }), "unreadable" as const)
@@ -116,7 +117,7 @@ const senderChange = ({
   )
 
 const changesOf = (sql: SqlClient.SqlClient, trail: AuditTrail, forget: Effect.Effect<void>) => {
-  /** One change of one tenant and its audit row; the tenant as it then is. */
+  /** Makes one change of a tenant with its audit row, and returns the changed tenant. */
   const change = Effect.fnUntraced(
     function* (
       appId: AppId,
@@ -135,7 +136,10 @@ const changesOf = (sql: SqlClient.SqlClient, trail: AuditTrail, forget: Effect.E
     (effect) => Effect.ensuring(Effect.orDie(sql.withTransaction(effect)), forget)
   )
 
-  /** Whether it is as it was seen, and was not changed in between: a tenant that was frozen again is frozen for another reason. Under its lock. */
+  /**
+   * Whether the state is as it was seen and was not changed in between: a tenant that was unfrozen and frozen again is frozen
+   * for another reason. Under its lock.
+   */
   const isStill = Effect.fnUntraced(function* <State>(
     now: State,
     seen: SeenState<State> | undefined,
@@ -189,10 +193,10 @@ const changesOf = (sql: SqlClient.SqlClient, trail: AuditTrail, forget: Effect.E
 }
 
 const KEYS_KEPT = 10_000
-/** A client can name keys that do not exist. */
+/** For keys that do not exist, which any client can name. */
 const ABSENT_KEYS_KEPT = 1_000
 const keysKept = { atMost: KEYS_KEPT, absent: { is: Option.isNone<SigningKey>, atMost: ABSENT_KEYS_KEPT } }
-/** The key names that a signed request may have; any other is known to be no key without a query. */
+/** The key names that a signed request may contain; any other cannot exist, which needs no query. */
 const isKeyName = Schema.is(Schema.Tuple([AppId, Schema.String.check(Schema.isPattern(/^[\x21-\x7e]{1,64}$/))]))
 
 const keyRows = rowsOf(
@@ -232,8 +236,9 @@ interface KeyStorage {
 type ApiKeys = Pick<Tenants["Service"], "issueKey" | "revokeKey" | "keys" | "signingKey" | "noteUse">
 
 /**
- * The API keys of tenants on PostgreSQL, a part of `TenantsPg`. It reads api_keys, which `change_access` writes. An API key is stored as a keyed hash only, a signing secret
- * sealed. Keys are cached, because every request needs one; the audit row of a change makes every node read them again.
+ * The API keys of tenants on PostgreSQL, a part of `TenantsPg`. It reads api_keys, which `change_access` writes. An API key is
+ * stored only as a keyed hash, a signing secret sealed. Keys are cached, because every request needs one; the audit row of a
+ * change makes every node read them again.
  */
 const makeApiKeys = ({ sql, trail, unchanged, vault }: KeyStorage): Effect.Effect<ApiKeys, never, Scope.Scope> =>
   Effect.gen(function* () {
@@ -289,9 +294,9 @@ const makeApiKeys = ({ sql, trail, unchanged, vault }: KeyStorage): Effect.Effec
       for (const row of rows) {
         const { accessSeal, addresses, apiKeyHash, createdAt, label, lastUsedAt, signingSecretSealed, ...caller } = row
         const { appId, keyId } = caller
-        // An attacker who can write its row can make it look valid again.
+        // An attacker with write access to its row can make it look valid again.
         const isOver = isRevoked.has(nameOf(appId, keyId)) || signingSecretSealed.length === 0
-        // Keys of several tenants are read at once: one whose secret does not open is refused alone.
+        // Keys of several tenants are read together: when a secret cannot be opened, only its key is refused.
         const opened = isOver ? null : yield* Effect.exit(vault.open(secretOf(appId, keyId), signingSecretSealed))
         const signingSecret = opened !== null && Exit.isSuccess(opened) ? opened.value : null
         const isOurs =
@@ -302,7 +307,7 @@ const makeApiKeys = ({ sql, trail, unchanged, vault }: KeyStorage): Effect.Effec
       }
       return names.map((name) => Option.fromUndefinedOr(found.get(name)))
     })
-    // An absent key is kept too, so that asking for one costs what asking for a present one does.
+    // An absent key is cached too, so that a request with one costs as much as one with a present key.
     const signing = yield* unchanged.keep({ read: readKeys, tenantOf: appIdOf, ...keysKept })
 
     const signingKey = (appId: string, keyId: string): Effect.Effect<Option.Option<SigningKey>> =>
@@ -319,7 +324,7 @@ const makeApiKeys = ({ sql, trail, unchanged, vault }: KeyStorage): Effect.Effec
     return { issueKey, revokeKey, keys, signingKey, noteUse }
   })
 
-/** An AppId holds no slash. */
+/** An AppId contains no slash. */
 const nameOf = (appId: string, keyId: string): string => `${appId}/${keyId}`
 const appIdOf = (name: string): string => name.slice(0, name.indexOf("/"))
 const keyIdOf = (name: string): string => name.slice(name.indexOf("/") + 1)

@@ -6,7 +6,7 @@ import { rowsOf } from "../connection/Rows.ts"
 
 const claims = rowsOf(Schema.Struct({ fingerprints: Schema.Array(Schema.String) }))
 
-/** AccountClaims on PostgreSQL. It owns account_claims, a row a provider and mode, which is written once. */
+/** AccountClaims on PostgreSQL. It owns account_claims, one row per provider and mode, which is written once. */
 export const AccountClaimsPg = layerOf(AccountClaims)(function* () {
   const sql = yield* SqlClient.SqlClient
 

@@ -7,7 +7,7 @@ import { rowsOf } from "../connection/Rows.ts"
 
 const claimed = rowsOf(Schema.Struct({ provider: Schema.String }))
 
-/** AccountSweeps on PostgreSQL. It owns account_sweeps, a row a provider and mode; of several processes one gets the turn. */
+/** AccountSweeps on PostgreSQL. It owns account_sweeps, one row per provider and mode; of several processes one gets the sweep. */
 export const AccountSweepsPg = layerOf(AccountSweeps)(function* () {
   const sql = yield* SqlClient.SqlClient
 

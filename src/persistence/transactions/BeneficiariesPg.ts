@@ -15,8 +15,8 @@ const beneficiaries = rowsOf(Schema.Struct({ ...Beneficiary.fields, createdAt: M
 const counts = rowsOf(Schema.Struct({ purged: Schema.BigInt }))
 
 /**
- * Beneficiaries on PostgreSQL. It owns the table beneficiaries, to which an accepted payout adds (`apply_steps`). A purge locks rows in
- * the order of their unique key, as that function does, so that neither deadlocks with the other.
+ * Beneficiaries on PostgreSQL. It owns the table beneficiaries, to which an accepted payout adds (`apply_steps`). A purge locks
+ * rows in the order of their unique key, as that function does, so that the two never deadlock.
  */
 export const BeneficiariesPg = layerOf(Beneficiaries)(function* () {
   const sql = yield* SqlClient.SqlClient
@@ -43,7 +43,8 @@ export const BeneficiariesPg = layerOf(Beneficiaries)(function* () {
 
   const purge = Effect.fn("Beneficiaries.purge")(
     function* (appId: AppId, change: AuditedChange) {
-      // In the order in which accepted payouts lock them (`apply_steps`): two purges, or a purge and a batch, wait and never deadlock.
+      // In the order in which accepted payouts lock them (`apply_steps`), so that two purges, or a purge and a batch, wait
+      // instead of deadlocking.
       const [counted] = yield* counts(sql`WITH doomed AS MATERIALIZED (
           SELECT app_id, id FROM beneficiaries WHERE app_id = ${appId} ORDER BY app_id, mode, party_hash FOR UPDATE
         ),

@@ -9,19 +9,20 @@ import { storedType } from "./NewerEventTypes.ts"
 import { storedNote } from "./StoredNote.ts"
 
 /**
- * The record's digest of its own history, so that `ledger verify` finds a line, a call or a provider's reference that no step wrote. It
- * stands in the record, whose own digest stands in a line that no gateway can change. It has no key: SECURITY.md has the consequences.
+ * The record's digest of its own history, from which `ledger verify` detects a line, a call or a provider's reference that no
+ * step wrote. It is stored in the record, whose own digest is in a line that no gateway can change. It has no key: SECURITY.md
+ * explains the consequences.
  */
 export const HistoryDigest = Schema.Struct({
-  /** The newest line that is counted. A step of a release that keeps no digest leaves it behind the record's revision. */
+  /** The newest line that is covered. A step by a release without digests leaves it behind the record's revision. */
   to: Schema.Number,
-  /** The SHA-256 of each line, all of them by exclusive or, in base64. A line names its record and its revision: none can take another's place. */
+  /** The XOR of the SHA-256 of each line, in base64. A line contains its record and its revision, so none can replace another. */
   sum: Schema.String,
-  /** From and to of the lines that are not counted, because releases wrote them that keep no digest. */
+  /** The ranges of lines that are not covered, because releases without digests wrote them. */
   gaps: Schema.optionalKey(Schema.Array(Schema.Array(Schema.Number))),
-  /** The SHA-256 of the last money call, in base64; none where there was no call, or where it may have been in a gap. */
+  /** The SHA-256 of the last money call, in base64; absent when there was none, or when it may be in a gap. */
   call: Schema.optionalKey(Schema.String),
-  /** The earlier names at providers: the provider, and its reference. */
+  /** Earlier references at providers: the provider and its reference. */
   names: Schema.optionalKey(Schema.Array(Schema.Array(Schema.String)))
 })
 export type HistoryDigest = typeof HistoryDigest.Type
@@ -29,16 +30,19 @@ export type HistoryDigest = typeof HistoryDigest.Type
 const isDigest = Schema.is(HistoryDigest)
 const BEGINNING: HistoryDigest = { to: 0, sum: Buffer.alloc(32).toString("base64") }
 
-/** Of each record as it was read, or written by this process: the next step goes on from it. Few are read for a step, and so it is looked at there only. */
+/**
+ * The digest of each record that this process read or wrote, from which the next step continues. It is validated only when a
+ * step needs it, because few records that are read get a step.
+ */
 const known = new WeakMap<object, unknown>()
 
-/** A record that is read, with what was stored in it of its history, if anything. */
+/** Returns a record that was read, and remembers the stored digest of its history, if any. */
 export const rememberingDigest = <A>(record: A, stored: unknown): A => {
   if (stored !== undefined && typeof record === "object" && record !== null) known.set(record, stored)
   return record
 }
 
-/** The digest of the history up to and with this step. */
+/** The digest of the history including this step. */
 export const digestWith = (step: OpenStep | ApplyStep): HistoryDigest => {
   const [record, behind] = "next" in step ? [step.next, behindApply(step)] : [step.transaction, BEGINNING]
   const digest = counting(behind, record, step)
@@ -56,7 +60,7 @@ const behindApply = ({ before, expectedRevision, next, raw }: ApplyStep): Histor
   return { ...digest, ...(call === undefined ? {} : { call }), ...(names.length === 0 ? {} : { names }) }
 }
 
-/** The digest of the record at this revision; lines that it does not count, and the call that may be among them, are left out of it. */
+/** The digest at this revision. Lines that it does not cover become a gap, and the call, which may be among them, is dropped. */
 const upTo = (revision: number, digest: HistoryDigest | undefined): HistoryDigest => {
   if (digest === undefined || digest.to > revision) return { ...BEGINNING, to: revision, gaps: [[1, revision]] }
   if (digest.to === revision) return digest
@@ -64,7 +68,7 @@ const upTo = (revision: number, digest: HistoryDigest | undefined): HistoryDiges
   return { ...rest, to: revision, gaps: [...(digest.gaps ?? []), [digest.to + 1, revision]] }
 }
 
-/** With one line more. */
+/** Adds one line. */
 const counting = (
   digest: HistoryDigest,
   { appId, mode, reference }: Transaction,

@@ -6,11 +6,12 @@ import { iso } from "../../domain/Instant.ts"
 import { DEFAULT_ENDPOINT, EndpointName, queueOf } from "../../domain/WebhookEndpoint.ts"
 import { rowsOf } from "../connection/Rows.ts"
 
-// A node of the release before stops at an event type that it does not know: at a delivery with all that it claimed, at an endpoint with every
-// call about it. So what it reads holds its own words only, and what it does not read has the newer ones. The release after the next may write
-// them as they are, because every node reads both forms.
+// A node of the previous release fails on an event type that it does not know: at a delivery with everything that it claimed,
+// at an endpoint with every call about it. So the columns that it reads contain only its own types, and columns that it does
+// not read contain the newer ones. The release after the next may write them directly, because every node then reads both
+// forms.
 
-/** The types that the release before does not know. */
+/** The types that the previous release does not know. */
 const newer: ReadonlyArray<string> = [
   "collection.reversed",
   "collection.corrected",
@@ -23,7 +24,10 @@ const newer: ReadonlyArray<string> = [
   "float.low"
 ] satisfies ReadonlyArray<EventType>
 
-/** In `events.type` of an event of a newer type; the body's own `type` says which. A node of the release before delivers the bytes as they are. */
+/**
+ * The value of `events.type` for an event of a newer type; the body's own `type` has the real one. A node of the previous
+ * release delivers the bytes unchanged.
+ */
 const CARRIER = "webhook.test" satisfies EventType
 
 export const isNewer = (type: EventType): boolean => newer.includes(type)
@@ -32,8 +36,8 @@ export const isNewer = (type: EventType): boolean => newer.includes(type)
 export const storedType = (type: EventType): EventType => (isNewer(type) ? CARRIER : type)
 
 /**
- * The value of `webhook_endpoints.events` for a list. The carrier is left out: a test goes to every endpoint anyway, and its word would
- * bring every newer event as well.
+ * The value of `webhook_endpoints.events` for a list. The carrier is left out: a test event goes to every endpoint in any case,
+ * and its type would bring every newer event as well.
  */
 export const storedSubscription = (events: ReadonlyArray<EventType>): ReadonlyArray<EventType> =>
   events.filter((type) => !isNewer(type) && type !== CARRIER)
@@ -45,8 +49,8 @@ export const typeSql = (events: string): string =>
   `CASE WHEN ${events}.type = '${CARRIER}' THEN coalesce(${events}.body::json ->> 'type', ${events}.type) ELSE ${events}.type END`
 
 /**
- * The subscription of an endpoint, in SQL; `row` is the name of its row, with a dot. Where a node of the previous release set another list
- * than the one that `subscription` stood beside, its list counts, and the default of that release stands for the one of this.
+ * The subscription of an endpoint, in SQL; `row` is the name of its row, with a dot. When a node of the previous release has
+ * since set another list, that list counts, with the default of that release standing for the default of this one.
  */
 export const subscriptionSql = (row: string): string => `CASE
   WHEN ${row}subscription_beside = ${row}events THEN ${row}subscription
@@ -57,7 +61,7 @@ type Delivered = Pick<OutboxEvent, "id" | "appId" | "mode" | "at">
 
 const deliveryIds = rowsOf(Schema.Struct({ id: Reference }))
 
-/** A delivery of an event to an endpoint that is due at once; nothing where it has one. Answers its id. */
+/** Adds a delivery of an event to an endpoint, due at once, unless there is one. Returns its id. */
 export const addDelivery = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   { appId, at, id: eventId, mode }: Delivered,
@@ -81,7 +85,7 @@ export const addDelivery = Effect.fnUntraced(function* (
   return id
 })
 
-/** Writes an event that is of no money step, with its deliveries where the tenant's endpoints want it. */
+/** Writes an event that belongs to no money step, with its deliveries to the tenant's subscribed endpoints. */
 export const tellNewer = (sql: SqlClient.SqlClient, event: OutboxEvent) =>
   Effect.andThen(
     sql`INSERT INTO events (app_id, id, mode, type, reference, body, created_at) VALUES (${event.appId}, ${event.id}, ${event.mode},
@@ -91,7 +95,7 @@ export const tellNewer = (sql: SqlClient.SqlClient, event: OutboxEvent) =>
 
 const endpointNames = rowsOf(Schema.Struct({ name: EndpointName }))
 
-/** Delivers events of newer types where the tenant's endpoints want them: the functions of money steps see its older words only. */
+/** Delivers events of newer types to the tenant's subscribed endpoints: the functions of money steps know only the older types. */
 export const deliverNewer = (sql: SqlClient.SqlClient, events: ReadonlyArray<OutboxEvent>) =>
   Effect.forEach(
     events,

@@ -1,26 +1,26 @@
 import type { SqlClient, Statement } from "effect/sql"
 
-// Where the payments stand that a tenant knows by an id of its own, of which nobody says what it is: the key of a request, or the value of a member of
-// metadata. Each is a table of moments and references.
+// Finds payments by one of the tenant's own ids whose meaning is unknown: an idempotency key, or the value of a metadata
+// member. Each function returns a table of times and references.
 
 /**
- * A tenant's members are looked for by the names that its newest records have, those that were used last: an index has a name and a value together, and
- * none a value alone.
+ * A tenant's metadata is searched under the names that its newest records use, most recent first, because the index contains
+ * name and value together, not the value alone.
  */
 const NAMES_AT_MOST = 40
 
 interface Walk {
-  /** Whose: `app_id = … AND mode = …`, with `created_at > '-infinity'`, by which the tenant's newest records are found. */
+  /** The tenant and mode: `app_id = … AND mode = …`, with `created_at > '-infinity'`, by which its newest records are found. */
   readonly owner: Statement.Fragment
-  /** So many of the newest records say which names there are. */
+  /** How many of the newest records are read to collect the names. */
   readonly records: number
-  /** The same and the time of the walk, on `metadata_members`. */
+  /** The same conditions and the time range of the walk, on `metadata_members`. */
   readonly within: Statement.Fragment
-  /** Places of each name. */
+  /** How many places per name. */
   readonly limit: number
 }
 
-/** Many records may have one value, such as a country: so each name has a walk of its own, which ends. */
+/** Many records may share one value, such as a country, so each name has its own bounded walk. */
 export const placesOfValue = (sql: SqlClient.SqlClient, value: string, { limit, owner, records, within }: Walk) => sql`(
   SELECT DISTINCT place.created_at, place.reference FROM (
     SELECT metadata_member(m.name, ${value}) AS sought FROM (
@@ -38,7 +38,7 @@ interface KeyOwner {
   readonly endpoints: ReadonlyArray<string>
 }
 
-/** For as long as the key is kept. */
+/** Works for as long as the key is kept. */
 export const placesOfKey = (sql: SqlClient.SqlClient, key: string, { appId, endpoints, mode }: KeyOwner) => sql`(
   SELECT k.app_id, k.mode, record.created_at, record.reference FROM idempotency_keys k CROSS JOIN LATERAL (
     SELECT created_at, reference FROM transactions WHERE app_id = k.app_id AND reference = k.reference AND mode = k.mode LIMIT 1

@@ -24,8 +24,8 @@ const bodies = rowsOf(Schema.Struct({ body: Schema.NullOr(Schema.String) }))
 const sweptCounts = rowsOf(Schema.Struct({ swept: Schema.Number }))
 
 /**
- * The same bytes within this time are the same news: a provider that repeats a callback because our answer was lost does so at once. It
- * also limits the polls that an attacker with the bytes of a genuine callback can cause.
+ * The same bytes within this time are the same news: a provider that repeats a callback because our response was lost does so
+ * at once. It also limits the polls that an attacker with the bytes of a genuine callback can cause.
  */
 const REPEATED_WITHIN_MS = 60_000
 
@@ -50,13 +50,14 @@ const Listed = Schema.Struct({
 })
 const listedRows = rowsOf(Listed)
 
-/** Callbacks that a page looks at for those of one provider or mode, which no index has. */
+/** How many callbacks a page examines when it filters by provider or mode, for which there is no index. */
 const LOOKED_AT = 20_000
 const EVERYTHING: CallbackFilter = { status: null, provider: null, mode: null, receivedFrom: null, receivedTo: null }
 
 /**
- * ProviderInbox on PostgreSQL. It owns provider_inbox. The id stands for provider, mode and digest, which makes a repeated callback one row.
- * Claiming skips rows that are locked and leases the others until a moment; a callback whose node died is claimed again after it.
+ * ProviderInbox on PostgreSQL. It owns provider_inbox. The id is derived from provider, mode and digest, so that a repeated
+ * callback is one row. Claiming skips locked rows and leases the others; a callback whose node died is claimed again after the
+ * lease.
  */
 export const ProviderInboxPg = layerOf(ProviderInbox)(function* () {
   const sql = yield* SqlClient.SqlClient
@@ -187,9 +188,9 @@ const rowOf = ({ looks, matched_reference, next_look_at, status, ...callback }: 
   matched: matched_reference
 })
 
-/** So long a callback that was processed waits at most for another one, with which it is written. */
+/** How long a processed callback waits at most for another one with which it is written. */
 const WRITTEN_WITHIN = "2 seconds"
-/** More than these are written without waiting. */
+/** When more are waiting, they are written at once. */
 const WAITING_AT_MOST = 256
 
 interface Processed {
@@ -205,9 +206,9 @@ const callbackSearch = (sql: SqlClient.SqlClient): ProviderInbox["Service"]["sea
     const isNarrow = mode !== null || provider !== null
     const looked = isNarrow ? Math.max(LOOKED_AT, limit + 1) : limit + 1
     const to = after !== null && (receivedTo === null || after.at < receivedTo) ? after : { at: receivedTo, id: "" }
-    // Of the millisecond at which a page ended, those after it are left.
+    // Within the millisecond in which a page ended, only the rows after its end remain.
     const end = to.at === null ? "infinity" : iso(to.at)
-    // Each status has its index, which a parameter would hide.
+    // Each status has its own partial index, which a parameter would hide from the planner.
     const newest = (status === null ? CallbackStatus.literals : [status]).map(
       (
         one
@@ -239,7 +240,7 @@ const makeProcessedCallbacks = Effect.fnUntraced(function* (sql: SqlClient.SqlCl
   let waiting: Array<Processed> = []
   let isTimed = false
 
-  /** A lease that another worker has by now, or a requested replay, stays as it is. */
+  /** A row that another worker has leased by now, or whose replay was requested, is left alone. */
   const done = (processed: ReadonlyArray<Processed>) => sql`
     UPDATE provider_inbox i SET status = 'done', next_look_at = NULL, matched_reference = p.reference, body = NULL
     FROM unnest(${processed.map(({ id }) => id)}::text[], ${processed.map(({ leasedUntil }) => iso(leasedUntil))}::timestamptz[],
@@ -272,7 +273,7 @@ const makeProcessedCallbacks = Effect.fnUntraced(function* (sql: SqlClient.SqlCl
       return Effect.asVoid(Effect.forkIn(Effect.delay(write, WRITTEN_WITHIN), scope))
     })
 
-  /** The beginning of a statement that stores the callback `id`: the waiting ones are written with it, except `id` itself. */
+  /** The beginning of a statement that stores the callback `id`: it also writes the waiting ones, except `id` itself. */
   const alongWith = (id: Reference) => {
     const others = taken((processed) => processed.id !== id)
     return others.length === 0 ? sql.literal("") : sql`WITH done AS (${done(others)})`

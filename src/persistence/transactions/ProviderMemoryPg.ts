@@ -7,14 +7,14 @@ import { Vault } from "../../services/ports/Vault.ts"
 import { rowsOf } from "../connection/Rows.ts"
 
 const purposeOf = (name: string): string => `provider_memory ${name}`
-/** Of a claim without a value. */
+/** The value of a claim without one. */
 const NOTHING = new Uint8Array()
 
 const sealedRows = rowsOf(Schema.Struct({ sealed: Schema.Uint8Array }))
 const counted = rowsOf(Schema.Struct({ removed: Schema.Number }))
 const claimed = rowsOf(Schema.Struct({ name: Schema.String }))
 
-/** ProviderMemory on PostgreSQL. It owns provider_memory, of which every row ends. */
+/** ProviderMemory on PostgreSQL. It owns provider_memory, in which every row expires. */
 export const ProviderMemoryPg = layerOf(ProviderMemory)(function* () {
   const sql = yield* SqlClient.SqlClient
   const vault = yield* Vault

@@ -16,8 +16,8 @@ const EXPIRED_KEPT_MS = 86_400_000
 const quotes = rowsOf(Schema.Struct({ ...Quote.fields, createdAt: Moment, expiresAt: Moment }))
 
 /**
- * Quotes on PostgreSQL. It owns fx_quotes, a row a quote. A quote is taken by a conditional update, which only requests of one key win.
- * Quotes that expired long ago, by a clock that is trusted, are removed when their tenant gets its next one.
+ * Quotes on PostgreSQL. It owns fx_quotes, one row per quote. A quote is taken by a conditional update, which only requests
+ * with one key can win. Quotes that expired long ago, by a trusted clock, are removed when their tenant gets its next one.
  */
 export const QuotesPg = layerOf(Quotes)(function* () {
   const sql = yield* SqlClient.SqlClient

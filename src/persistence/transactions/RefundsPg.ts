@@ -21,8 +21,8 @@ const refundables = rowsOf(
 )
 
 /**
- * A refund counts while it is under way or successful, by what was sent and did not come back; and one that failed while a person is to look at
- * it, since its provider may have paid it after all.
+ * A refund counts while it is pending or successful, by what was sent and not returned; and when it failed but is in review,
+ * because its provider may have paid it after all.
  */
 const COUNTED = `CASE WHEN p.status = 'failed' AND NOT p.needs_review THEN 0 ELSE (well_formed(p.record) ->> 'principal')::bigint
   - least((well_formed(p.record) ->> 'principal')::bigint, coalesce((well_formed(p.record) -> 'returned' ->> 'amount')::bigint, 0)

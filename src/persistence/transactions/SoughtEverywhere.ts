@@ -9,19 +9,20 @@ import { Moment, rowsOf } from "../connection/Rows.ts"
 import { placesOfKey, placesOfValue } from "./OwnIds.ts"
 import { hashColumns, heldAgainst, PAYMENTS } from "./TransactionList.ts"
 
-/** So many tenants are looked at by one statement. */
+/** How many tenants one statement searches. */
 const TENANTS_A_STEP = 500
-/** No further step begins later than this: some thousands of tenants are looked at by then. */
+/** No further step begins later than this, after a few thousand tenants. */
 const LOOK_FOR_MS = 3_000
-/** So many of each tenant's newest records say which members its metadata has. */
+/** How many of each tenant's newest records are read to collect the names in its metadata. */
 const RECORDS_OF_NAMES = 20
 
 const names = rowsOf(Schema.Struct({ appId: AppId }))
 const decodeCreated = Schema.decodeUnknownEffect(Schema.Array(Schema.Struct({ created_at: Moment })))
 
 /**
- * An operator's search of all tenants for what a customer says. Every index that finds it begins with the tenant, so each tenant's is looked into for
- * its newest few, by all terms together; `isWhole` says whether the time sufficed for all. `readable` as in TransactionSearch.
+ * An operator's search over all tenants for what a customer says. Every usable index begins with the tenant, so each tenant is
+ * searched for its newest matches, by all terms together; `isWhole` says whether there was time for all tenants. `readable` as
+ * in TransactionSearch.
  */
 export const soughtEverywhere = (
   sql: SqlClient.SqlClient,
@@ -34,7 +35,7 @@ export const soughtEverywhere = (
   const own = sql.literal("app_id = n.app_id AND mode = n.mode AND created_at > '-infinity'")
   const ofMember = (key: string, value: string) =>
     sql`metadata_members, (SELECT metadata_member(${key}, ${value}) AS sought) s WHERE member = s.sought AND ${own}`
-  /** The rows of one tenant and mode, by which its records are found. */
+  /** The rows of one tenant and mode that lead to its records. */
   const placesOf = (sought: SoughtRecords, end: string, limit: number): ReadonlyArray<Statement.Fragment> => {
     switch (sought._tag) {
       case "party":
@@ -78,11 +79,11 @@ export const soughtEverywhere = (
       const page = rows.slice(0, limit)
       items.push(...(yield* readable(page)).map(({ transaction }) => transaction))
       const [last] = yield* decodeCreated(rows.length > limit ? page.slice(-1) : [])
-      // Others may be of the same millisecond: a search for what is older finds the last one again.
+      // Others may have the same millisecond: a search for older records finds the last one again.
       if (last !== undefined) olderThan = Math.max(olderThan ?? 0, last.created_at + 1)
     })
 
-    /** Whether there was the time for every tenant. */
+    /** Whether there was time for every tenant. */
     const look = Effect.fnUntraced(function* (sought: ReadonlyArray<SoughtRecords>) {
       for (let after = ""; ; ) {
         const step = yield* tenantsAfter(after)
@@ -95,7 +96,7 @@ export const soughtEverywhere = (
     })
 
     let isWhole = true
-    // All that an index has, and then what takes longest.
+    // First the terms with an index, then the slowest one.
     for (const isValue of [false, true]) {
       const sought = terms.filter(({ _tag }) => (_tag === "value") === isValue)
       if (items.length === 0 && sought.length > 0) isWhole = (yield* look(sought)) && isWhole

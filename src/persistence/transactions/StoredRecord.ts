@@ -16,8 +16,8 @@ const common = {
 const ofPayments = { ...common, fees: null, network: null, narration: null, expiresAt: null } satisfies Partial<Payout>
 
 /**
- * The default value of a member in most records. A default is not stored, because every byte is written into the log with each step. An
- * absent member has this value, so that a value must never change here.
+ * The value that a member has in most records. It is not stored, because every byte is written to the write-ahead log with each
+ * step. An absent member has this value, so a value must never change here.
  */
 const unsaid: Readonly<Record<string, Readonly<Record<string, Schema.Json>>>> = {
   collection: {
@@ -38,7 +38,7 @@ const decodeRecord = Schema.decodeUnknownSync(Schema.toCodecJson(Transaction))
 
 const isObject = (json: Schema.Json): json is Schema.JsonObject => typeof json === "object" && json !== null && "kind" in json
 
-/** The members that no step changes, with few exceptions. */
+/** Members that steps rarely change. */
 const constant: ReadonlySet<string> = new Set([
   "kind",
   "reference",
@@ -65,8 +65,8 @@ export const recordTextWith = (record: Transaction, lines: HistoryDigest): strin
 export const recordText = (record: Transaction): string => textWith(record, {})
 
 /**
- * Of an update in place the log holds what lies between the first and the last byte that differ. So what stays the same comes last, and the
- * text is as long as a multiple of four bytes, at which the columns behind it begin.
+ * For an update in place, the write-ahead log contains the bytes from the first difference to the last. So what stays the same
+ * comes last, and the text is padded to a multiple of four bytes, the alignment of the columns behind it.
  */
 const textWith = (record: Transaction, changing: Record<string, unknown>): string => {
   const silent = unsaid[record.kind] ?? {}
@@ -78,7 +78,7 @@ const textWith = (record: Transaction, changing: Record<string, unknown>): strin
   return first + " ".repeat(-Buffer.byteLength(first + last) & 3) + last
 }
 
-/** Members of a newer release stay, whatever this program changed. */
+/** Members of a newer release are kept, whatever this program changed. */
 const withEverything = (record: Transaction, encoded: Schema.Json): Schema.Json => {
   const was = storedBehind(record)
   if (was === undefined) return encoded
@@ -96,7 +96,7 @@ const said = (stored: Schema.Json): { readonly whole: Schema.Json; readonly line
 /** The driver's value of a JSON column. */
 const Parsed = Schema.declare((value): value is Schema.Json => value !== undefined)
 
-/** A record, or one kind of it, as a column holds it. It is written by `recordText` alone. */
+/** A record, or one kind of record, in a column. Only `recordText` writes it. */
 export const storedRecord = <A>(record: Schema.Codec<A, unknown>) => {
   const decode = SchemaParser.decodeUnknownExit(Schema.toCodecJson(record))
   const Carrying = Schema.declare((value): value is A => value !== undefined)
@@ -104,7 +104,7 @@ export const storedRecord = <A>(record: Schema.Codec<A, unknown>) => {
     Schema.decodeTo(Carrying, {
       decode: SchemaGetter.transformEffect((json: Schema.Json, options) => {
         const { lines, whole } = said(json)
-        // Without an effect to run: a page has a hundred records.
+        // Without an Effect, because a page has a hundred records.
         const read = decode(whole, options)
         return Exit.isSuccess(read) ? Exit.succeed(rememberingDigest(carryingUnread(read.value, whole), lines)) : read
       }),
@@ -114,24 +114,24 @@ export const storedRecord = <A>(record: Schema.Codec<A, unknown>) => {
 }
 
 /**
- * A record as it was stored, beside what this program reads of it. A member that a newer release writes is none of this program's business, and
- * has to be there still after this program changed the record. Steps make the next record of the one before by spreading it, which carries this
- * along.
+ * The record as it was stored, carried along with the decoded one. Members that a newer release wrote mean nothing to this
+ * program, but must survive when it changes the record. Steps build the next record by spreading the previous one, which
+ * carries this along.
  */
 const stored = Symbol("gateway/persistence/stored")
 
 const carriesStored = (record: object): record is { readonly [stored]: Schema.JsonObject } => stored in record
 
-/** The record, with what was stored where this program did not read all of it. */
+/** Attaches the stored form, when this program did not decode all of it. */
 const carryingUnread = <A>(record: A, json: Schema.Json): A =>
   isJsonObject(json) && typeof record === "object" && hasUnread(json, record) ? { ...record, [stored]: json } : record
 
-/** The stored form of a record, where it had more than this program reads. */
+/** The stored form of a record, when it had more than this program decodes. */
 const storedBehind = (record: object): Schema.JsonObject | undefined => (carriesStored(record) ? record[stored] : undefined)
 
 /**
- * The record to write: this program's members, and unknown ones as they were. An object that this program knows in part keeps its unknown
- * part where the known part has not changed; where it has, the unknown part belonged to another object. `read` is the form in which this
+ * The record to write: this program's members, and unknown ones unchanged. An object that is partly unknown keeps its unknown
+ * part if the known part has not changed; otherwise the unknown part belonged to another object. `read`: the form in which this
  * program would write the stored record.
  */
 const withUnread = (next: Schema.JsonObject, was: Schema.JsonObject, read: Schema.JsonObject): Schema.JsonObject => {
@@ -143,7 +143,7 @@ const withUnread = (next: Schema.JsonObject, was: Schema.JsonObject, read: Schem
   return Object.fromEntries([...unread, ...own])
 }
 
-/** Reading leaves out what it does not know, however deep it lies. */
+/** Decoding leaves out unknown members at any depth. */
 const hasUnread = (json: Schema.Json, read: unknown): boolean => {
   if (typeof json !== "object" || json === null || typeof read !== "object" || read === null) return false
   for (const name in json) {

@@ -18,22 +18,22 @@ import {
 import { type makeHeavyReads, ofOneMoment } from "../connection/HeavyReads.ts"
 import { placesOfKey, placesOfValue } from "./OwnIds.ts"
 
-/** So many places one page looks at, however few of their records its filter lets through. */
+/** How many places one page examines, however few of their records pass the filter. */
 const PLACES_A_PAGE = 5_000
-/** The same where the filter asks what only the record itself says, which has to be read for it. */
+/** The same when the filter needs the record itself, which then has to be read. */
 const RECORDS_READ_A_PAGE = 1_000
-/** So many of a tenant's newest records say which members its metadata has. */
+/** How many of a tenant's newest records are read to collect the names in its metadata. */
 const RECORDS_OF_NAMES = 100
 
 const PlaceRow = Schema.Struct({ at_ms: Schema.Number, reference: Schema.String })
 const decodePlaces = Schema.decodeUnknownEffect(Schema.Array(PlaceRow))
-/** The place of a row; null where there is none. */
+/** The place of a row; null when there is none. */
 const placeOf = (rows: unknown) =>
   Effect.map(decodePlaces(rows), ([place]): ListPosition | null =>
     place === undefined ? null : { at: Math.round(place.at_ms), id: place.reference }
   )
 
-/** Which records a list has. The endpoints are those whose keys stand for one. */
+/** Which records a list contains. `endpoints`: the endpoints whose keys can lead to one. */
 interface Kind {
   readonly isExchange: boolean
   readonly endpoints: ReadonlyArray<string>
@@ -46,7 +46,7 @@ interface ListQuery {
   readonly mode: Mode
   readonly of: Kind
   readonly filter: TransactionFilter
-  /** The walk of payments in the order of creation; null: all of them. */
+  /** A search in order of creation; null: all records. */
   readonly sought: SoughtRecords | null
   readonly from: ListPosition | null
 }
@@ -70,10 +70,10 @@ const everything: TransactionFilter = {
   idempotencyKey: null,
   metadata: null
 }
-/** Where the keyed hash stands that each is found by. */
+/** The column with the keyed hash for each. */
 export const hashColumns = { party: "party_hash", account: "account_hash" } as const
 
-/** The members of metadata of payments alone are in `metadata_members`. */
+/** Only the metadata of payments is in `metadata_members`. */
 const soughtBy = (of: Kind, filter: TransactionFilter): SoughtRecords | null =>
   filter.metadata === null || of.isExchange || orderOf(filter) !== "created"
     ? null
@@ -81,19 +81,20 @@ const soughtBy = (of: Kind, filter: TransactionFilter): SoughtRecords | null =>
 
 const placesOf = ({ filter, of, sought }: ListQuery): number => {
   const isRead = filter.currency !== null || filter.metadata !== null || sought !== null
-  // A place in the journal is a record's only where the record says so.
+  // Whether a place in the journal is its record's place is known only from the record.
   const isHeld = orderOf(filter) === "created" ? filter.completed !== null || filter.updatedFrom !== null : !of.isExchange
   return isRead || isHeld ? RECORDS_READ_A_PAGE : PLACES_A_PAGE
 }
 
 /**
- * A tenant's lists. Each page walks a bounded number of places along one index, and holds the filter against the record of each on the way:
+ * A tenant's lists. Each page walks a bounded number of places along one index, and applies the filter to each record:
  *
- * - in the order of creation along `transactions_by_tenant_and_time`, of exchanges along `exchanges_by_tenant_and_time`, which have to say that each
- *   time is later than -infinity; where a member of a payment's metadata or a receipt is sought, along `metadata_members`, and where a number is,
- *   along the index of its hash. The record is held against a member or receipt, too: two may have one hash;
- * - in the order of completion or of change along `journal_by_tenant_and_time`: a line is the place of its record where the record was
- *   completed, or has last changed, at the moment of that line.
+ * - in order of creation along `transactions_by_tenant_and_time`, for exchanges along `exchanges_by_tenant_and_time`, which
+ *   require the condition that each time is later than -infinity. A search for a metadata member of a payment or a receipt
+ *   walks `metadata_members`, and a search for a number the index of its hash. The record is compared with a member or receipt
+ *   too, because two may share a hash;
+ * - in order of completion or of change along `journal_by_tenant_and_time`: a line is the place of its record if the record was
+ *   completed, or last changed, at the time of that line.
  *
  * `readable` decodes rows and leaves out those that cannot be read.
  */
@@ -106,7 +107,7 @@ export const transactionLists = (
   const { places, walked } = placesIn(sql)
   const { fits, inItsTimes } = conditionsOn(sql)
 
-  /** The records of a page's range that pass the filter, in the order of the list. */
+  /** The records in a page's range that pass the filter, in the list's order. */
   const matching = (query: ListQuery, limit: number) => {
     const { currency, kind, needsReview, status } = query.filter
     const direction = sql.literal(orderOf(query.filter) === "updated" ? "ASC" : "DESC")
@@ -123,22 +124,22 @@ export const transactionLists = (
       ORDER BY at ${direction}, reference ${direction} LIMIT ${limit}`
   }
 
-  /** The last of the places that a page looks at; none where the list ends before it. */
+  /** The last of the places that a page examines; none when the list ends before it. */
   const lastSeen = (query: ListQuery) =>
     Effect.flatMap(sql`SELECT ${moment}, reference FROM (${places(query)} OFFSET ${placesOf(query) - 1} LIMIT 1) last`, placeOf)
 
   const pageOf = Effect.fnUntraced(function* (query: ListQuery, limit: number) {
-    // One more than asked for tells whether there is another page.
+    // One more than requested shows whether there is another page.
     const rows = yield* matching(query, limit + 1)
     const page = rows.slice(0, limit)
     const items = (yield* readable(page)).map(({ transaction }) => transaction)
-    // Of the rows, and not of what could be read of them: a page that cannot be read does not end the list.
+    // From the rows, not from those that could be decoded: an unreadable page does not end the list.
     if (rows.length > limit) return { items, next: yield* placeOf(page.slice(-1)) }
-    // A key stands for a few records at most.
+    // A key leads to a few records at most.
     return { items, next: query.filter.idempotencyKey === null ? yield* lastSeen(query) : null }
   })
 
-  // Of one moment: a commit between two statements would shift the last place that is looked at.
+  // In one snapshot: a commit between two statements would shift the last examined place.
   const inItsTurn = (query: ListQuery, limit: number) =>
     heavy(`${query.appId}:${query.mode}`)(ofOneMoment(sql)(pageOf(query, limit))).pipe(
       Effect.catchTags({ SqlError: Effect.die, SchemaError: Effect.die })
@@ -166,9 +167,9 @@ const isExchange = (record: Transaction): record is Exchange => record.kind === 
 const startOf = (span: Span | null) => (span === null || span.from === null ? "-infinity" : iso(span.from))
 const endOf = (span: Span | null) => (span === null || span.to === null ? "infinity" : iso(span.to))
 
-/** The places of a list in its order, and the records that stand there. */
+/** The places of a list in its order, and the records at them. */
 const placesIn = (sql: SqlClient.SqlClient) => {
-  /** The rows of the tenant and mode within a time, after the place where the page before ended; null for a list from its beginning. */
+  /** The rows of the tenant and mode within a time range, after the end of the previous page; null at the beginning of a list. */
   const inTime = ({ appId, filter, from, mode }: ListQuery, span: Span | null, at: Statement.Fragment): Statement.Fragment => {
     const isAscending = orderOf(filter) === "updated"
     return sql`app_id = ${appId} AND mode = ${mode} AND ${at} > '-infinity'
@@ -189,7 +190,7 @@ const placesIn = (sql: SqlClient.SqlClient) => {
   const ofMember = (query: ListQuery, { key, value }: MetadataMember): Statement.Fragment =>
     sql`FROM metadata_members WHERE member = metadata_member(${key}, ${value}) AND ${inTime(query, query.filter.created, createdAt)}`
 
-  /** A number is that of a payer and that of a recipient, each of which has a walk of its own. */
+  /** A number can be a payer's and a recipient's, each with its own walk. */
   const ofParty = (query: ListQuery, column: string, hashes: ReadonlyArray<Uint8Array>): Statement.Fragment => {
     const walks = hashes.map(
       (
@@ -226,7 +227,7 @@ const placesIn = (sql: SqlClient.SqlClient) => {
     }
   }
 
-  /** The places of a list in their order: the moment of each, and its reference. */
+  /** The places of a list in their order: the time and the reference of each. */
   const places = (query: ListQuery, columns = "reference"): Statement.Fragment => {
     const { completed, updatedFrom } = query.filter
     switch (orderOf(query.filter)) {
@@ -240,7 +241,7 @@ const placesIn = (sql: SqlClient.SqlClient) => {
     }
   }
 
-  /** Each is found by its key, in the order of the walk, so that the last of a page is the last that is read. */
+  /** Each record is looked up by its key, in the order of the walk, so that the last one of a page is the last one read. */
   const walked = (query: ListQuery): Statement.Fragment =>
     orderOf(query.filter) === "created" && query.sought === null
       ? sql`(${places(query, "reference, created_at, kind, status, needs_review, record, revision")} LIMIT ${placesOf(query)}) walked`
@@ -251,7 +252,10 @@ const placesIn = (sql: SqlClient.SqlClient) => {
   return { places, walked }
 }
 
-/** The conditions under which a record is one of those that are sought: a hash of a number is whole; one of a member or a receipt only narrows. */
+/**
+ * The conditions for a record to match a search. The hash of a number identifies it; the hash of a member or receipt only
+ * narrows the search.
+ */
 export const heldAgainst = (sql: SqlClient.SqlClient, sought: SoughtRecords): ReadonlyArray<Statement.Fragment> => {
   if (sought._tag === "receipt")
     return [sql`AND receipt_identity(well_formed(record) ->> 'providerReceipt') = ${sought.identity}`]
@@ -263,14 +267,14 @@ export const heldAgainst = (sql: SqlClient.SqlClient, sought: SoughtRecords): Re
   return members.map(({ key, value }) => sql`AND (well_formed(record) ->> 'metadata')::json ->> ${key} = ${value}`)
 }
 
-/** The conditions of a list that only the record itself, or its own row, says. */
+/** The conditions of a list that only the record itself, or its row, can answer. */
 const conditionsOn = (sql: SqlClient.SqlClient) => {
   const momentIn = (member: "completedAt" | "updatedAt") => sql.literal(`(well_formed(record) ->> '${member}')::numeric`)
   const place = sql.literal("extract(epoch FROM at) * 1000")
   const within = (member: "completedAt" | "updatedAt", { from, to }: Span) => sql`
     ${from === null ? sql`` : sql`AND ${momentIn(member)} >= ${from}`} ${to === null ? sql`` : sql`AND ${momentIn(member)} < ${to}`}`
 
-  /** Whether a place is its record's, and the record of the times that are asked for. */
+  /** Whether a place is its record's, and the record is within the requested times. */
   const inItsTimes = ({ filter }: ListQuery): Statement.Fragment => {
     const { completed, created, updatedFrom } = filter
     const order = orderOf(filter)

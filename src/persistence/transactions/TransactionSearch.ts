@@ -8,14 +8,17 @@ import { type makeHeavyReads, OPERATORS } from "../connection/HeavyReads.ts"
 import { Moment } from "../connection/Rows.ts"
 import { soughtEverywhere } from "./SoughtEverywhere.ts"
 
-/** The newest so much is looked at first; each further step back is twice as long. */
+/** The most recent interval, which is searched first; each further step back is twice as long. */
 const FIRST_STEP_MS = 900_000
-/** No step back begins later than this. One more takes about as long as all before it together, well below the statement timeout. */
+/**
+ * No step back begins later than this. One more step takes about as long as all before it together, well below the statement
+ * timeout.
+ */
 const LOOK_FOR_MS = 4_000
 
 const decodePlaces = Schema.decodeUnknownEffect(Schema.Array(Schema.Struct({ created_at: Moment, reference: Schema.String })))
 
-/** The records created from `from` on and, in the order of the list, after `to`; null at an open end. */
+/** The records created since `from` and, in the list's order, after `to`; null at an open end. */
 interface Span {
   readonly from: Instant | null
   readonly to: ListPosition | null
@@ -23,7 +26,10 @@ interface Span {
 
 type Readable = (rows: ReadonlyArray<object>) => Effect.Effect<ReadonlyArray<StoredTransaction>>
 
-/** An operator's searches. On Citus nothing finds the words of a customer in all tenants: each of its indexes begins with the tenant. */
+/**
+ * An operator's searches. On Citus a customer's words cannot be searched over all tenants, because each index there begins with
+ * the tenant.
+ */
 export const operatorSearches = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   heavy: ReturnType<typeof makeHeavyReads>,
@@ -37,9 +43,9 @@ export const operatorSearches = Effect.fnUntraced(function* (
 })
 
 /**
- * An operator's search over all tenants. The index of ages finds each step back, and a tenant's own index where one is named, which has
- * to say that each time is later than -infinity; the filter is held against each record on the way. `readable` decodes rows and leaves out those that
- * cannot be read.
+ * An operator's search over all tenants. Each step back uses the index by age, or the tenant's own index when one is named,
+ * which requires the condition that each time is later than -infinity. The filter is applied to each record. `readable` decodes
+ * rows and leaves out those that cannot be read.
  */
 const transactionSearch = (
   sql: SqlClient.SqlClient,
@@ -48,7 +54,7 @@ const transactionSearch = (
 ): Transactions["Service"]["search"] => {
   const amount = sql.literal("(well_formed(t.record) ->> 'amount')::numeric")
   const amountCurrency = sql.literal("coalesce(well_formed(t.record) ->> 'amountCurrency', well_formed(t.record) ->> 'currency')")
-  /** A condition on the record, which no index answers. */
+  /** A condition on the record, for which there is no index. */
   const member = (path: string, wanted: string | undefined) =>
     wanted === undefined ? sql`` : sql`AND well_formed(t.record) #>> ${path}::text[] = ${wanted}`
 
@@ -64,7 +70,7 @@ const transactionSearch = (
 
   const matching = (filter: RecordFilter, { from, to }: Span, limit: number): Statement.Statement<object> => {
     const { appId, isUnknown, kind, mode, needsReview, provider, status } = filter
-    // Of the millisecond at which a page ended, those after it are left.
+    // Within the millisecond in which a page ended, only the rows after its end remain.
     const isWithin = to !== null && to.id !== ""
     return sql`
     SELECT t.reference, t.record, t.revision, t.created_at FROM ${needsReview ? waiting : sql.literal("transactions t")}
@@ -80,12 +86,13 @@ const transactionSearch = (
     ORDER BY t.created_at DESC, t.reference DESC LIMIT ${limit}`
   }
 
-  // The records that wait for a person are few, however old they are.
+  // The records in review are few, however old.
   const waiting = sql.literal(
     "open_work w JOIN transactions t ON w.needs_review AND t.app_id = w.app_id AND t.reference = w.reference"
   )
 
-  // Each revision has its line in the history. There is no event of a transaction before it is there; a day is for clocks that differ.
+  // Each revision has its line in the history. A transaction has no lines before it exists; the day allows for clock
+  // differences.
   const unanswered = sql.literal(`AND t.status IN ('pending', 'requires_action') AND EXISTS (
         SELECT 1 FROM transaction_history h WHERE h.app_id = t.app_id AND h.reference = t.reference AND h.line = t.revision
           AND h.at >= t.created_at - interval '1 day' AND h.fact IN ('Unknown', 'NotFound'))`)
@@ -94,10 +101,10 @@ const transactionSearch = (
     const { createdFrom: from, createdTo, needsReview } = filter
     const began = yield* Clock.currentTimeMillis
     const items: Array<Transaction> = []
-    /** Null where it has found all of the span; else where it goes on. */
+    /** Null when it has found everything in the span; otherwise where it continues. */
     const take = Effect.fnUntraced(function* (span: Span) {
       const room = limit - items.length
-      // One more than asked for tells whether there is another.
+      // One more than requested shows whether there is another.
       const rows = yield* matching(filter, span, room + 1)
       const page = rows.slice(0, room)
       items.push(...(yield* readable(page)).map(({ transaction }) => transaction))

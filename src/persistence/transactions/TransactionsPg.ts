@@ -25,9 +25,9 @@ import { storedRecord } from "./StoredRecord.ts"
 import { transactionLists } from "./TransactionList.ts"
 import { operatorSearches } from "./TransactionSearch.ts"
 
-/** Records that have one reference of a provider's: one of each kind and account, and some for a provider that gives it out twice. */
+/** The most records with one provider reference: one of each kind and account, and a few for a provider that issues it twice. */
 const SHARED_AT_MOST = 20
-/** So much of a day is read and sorted at once. */
+/** The part of a day that is read and sorted at once. */
 const SLICE_MS = 900_000
 
 const StoredRow = Schema.Struct({
@@ -56,13 +56,13 @@ const decodeTransactions = (rows: unknown) =>
   Effect.map(decodeStored(rows), (decoded) =>
     decoded.map(({ record, ...row }): StoredTransaction => ({ transaction: record, ...row }))
   )
-/** One row of a list. A row that cannot be read is logged as an error and left out, so that it holds up no other. */
+/** One row of a list. A row that cannot be decoded is logged as an error and left out, so that it does not block the others. */
 const decodeOrSkip =
   (found: string) =>
   ({ reference, ...row }: { readonly reference?: unknown }) =>
     decodeTransactions([row]).pipe(
       Effect.map((decoded) => Option.fromUndefinedOr(decoded[0])),
-      // The schema error may quote personal data, and stays out of the log.
+      // The schema error may quote personal data, so it is not logged.
       Effect.catchTag("SchemaError", () =>
         Effect.logError("a transaction cannot be read, and is left out").pipe(
           Effect.annotateLogs({ reference: String(reference), found }),
@@ -74,7 +74,7 @@ const decodeReadable = (found: string, rows: ReadonlyArray<object>) =>
   Effect.map(inTurns(rows, decodeOrSkip(found)), (all) => all.flatMap(Option.toArray))
 const firstOf = (rows: unknown) => Effect.map(decodeTransactions(rows), (all) => Option.fromUndefinedOr(all[0]))
 
-/** Reads that only operators make; those of what was sent and answered leave an audit row. */
+/** Reads for operators only. Reading a provider call leaves an audit row. */
 const operatorReads = (sql: SqlClient.SqlClient, trail: AuditTrail, ownerOf: ReferenceOwner) => {
   const raw = Effect.fn("Transactions.raw")(function* (mode: Mode, reference: Reference, audit: AuditEntry) {
     const { of, within } = yield* ownerOf(reference)
@@ -119,8 +119,8 @@ interface TransactionKey {
 }
 
 /**
- * Transactions on PostgreSQL: the reads of transactions, open_work and transaction_history, which the money statements own and write. Its only
- * writes are the lease of claimDue, which skips rows that are locked, and its end.
+ * Transactions on PostgreSQL: the reads of transactions, open_work and transaction_history, which the money statements own and
+ * write. It writes only the lease of claimDue, which skips locked rows, and the end of that lease.
  */
 export const TransactionsPg = layerOf(Transactions)(function* () {
   const sql = yield* SqlClient.SqlClient
@@ -128,7 +128,7 @@ export const TransactionsPg = layerOf(Transactions)(function* () {
   const ownerOf = yield* makeReferenceOwner
   const trail = auditTrail(sql, (yield* Vault).hash)
 
-  // Each is found by its key, whatever the planner thinks of the table.
+  // Each is looked up by its key, whatever the planner's statistics say.
   const findAll = (names: ReadonlyArray<TransactionKey>, of: TenantFilter) =>
     sql<{ readonly ord: number }>`
         SELECT a.ord, t.record, t.revision
@@ -187,7 +187,7 @@ export const TransactionsPg = layerOf(Transactions)(function* () {
     }, Effect.orDie),
 
     claimDue: Effect.fn("Transactions.claimDue")(function* (now, limit, leaseMs) {
-      // A record that cannot be read keeps its lease, so that no worker takes it again before the lease runs out.
+      // A record that cannot be decoded keeps its lease, so that no worker claims it again before the lease ends.
       return yield* decodeReadable("due", yield* claimRows(now, limit, leaseMs))
     }, Effect.orDie),
 
@@ -208,7 +208,7 @@ export const TransactionsPg = layerOf(Transactions)(function* () {
       Effect.orDie
     ),
 
-    // Slice by slice: the index of ages finds a time, and sorts nothing.
+    // In slices, because the index by age finds a time range without sorting.
     createdBetween: Effect.fn("Transactions.createdBetween")(function* ({ from, mode, provider, to }, after, limit) {
       const first = after?.createdAt ?? from
       const found: Array<Transaction> = []
@@ -233,7 +233,7 @@ const entries = rowsOf(
   })
 )
 
-/** The journal's entries of one record. The amounts come as text: as numbers of JSON they would lose their last digits. */
+/** The journal's entries of one record. The amounts are read as text, because JSON numbers would lose digits. */
 const postedEntries = (sql: SqlClient.SqlClient, ownerOf: ReferenceOwner): Transactions["Service"]["entries"] =>
   Effect.fn("Transactions.entries")(function* (reference: Reference) {
     const { of, within } = yield* ownerOf(reference)
@@ -248,13 +248,13 @@ const postedEntries = (sql: SqlClient.SqlClient, ownerOf: ReferenceOwner): Trans
   })
 
 /**
- * The queue of outcome polling: the rows of open_work that are due and not leased. Open records come before closed ones that may still
- * change. It takes only unlocked rows, so that it never waits and is part of no deadlock.
+ * The queue for polling outcomes: the rows of open_work that are due and not leased. Open records come before closed ones that
+ * may still change. It takes only unlocked rows, so that it never waits and cannot deadlock.
  */
 const duePolls = (sql: SqlClient.SqlClient, everyTenant: EveryTenant["Service"]) =>
   Effect.fnUntraced(function* (now: Instant, limit: number, leaseMs: number) {
     const free = sql`next_poll_at <= ${iso(now)}::timestamptz AND (lease_until IS NULL OR lease_until <= ${iso(now)}::timestamptz)`
-    // However much is due of a tenant, the first row says it.
+    // However much of a tenant is due, the first row decides.
     const due = (of: TenantFilter) => sql<{ readonly app_id: string }>`
       SELECT t.app_id FROM tenants t WHERE EXISTS (
         SELECT 1 FROM open_work w WHERE w.app_id = t.app_id AND w.is_open AND ${free} ${of("w.app_id")}) ${of("t.app_id")}

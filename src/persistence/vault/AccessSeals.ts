@@ -6,10 +6,10 @@ import type { Proposal } from "../../domain/Proposal.ts"
 import type { Caller, KeyTerms } from "../../domain/Tenant.ts"
 import type { KeyedHash } from "./AuditChain.ts"
 
-// A seal proves that a gateway wrote the whole row. An attacker who has only the database can make none: a changed row, or a copy of one,
-// has none that fits.
+// A seal proves that a gateway wrote the whole row. An attacker who has only the database cannot make one: it does not match a
+// changed row, or a copy of another row.
 
-/** A tenant's key: everything that says what it may do and by what it is known. */
+/** A tenant's key: everything that determines its rights and identifies it. */
 export interface SealedKey extends KeyTerms {
   readonly caller: Caller
   readonly createdAt: Instant
@@ -28,13 +28,13 @@ export const keySeal = (keyed: KeyedHash, key: SealedKey): Uint8Array => {
     hex(apiKeyHash),
     Redacted.value(signingSecret)
   ]
-  // A key that has no label and may be used from anywhere has the seal that it had before there were any.
+  // A key without a label and without network limits has the seal from before these existed.
   return label === "" && addresses.length === 0
     ? sealOf(keyed, "access seal 1 key", fields)
     : sealOf(keyed, "access seal 2 key", [...fields, label, ...addresses])
 }
 
-/** A person of the console: the token is this name's, in this role, since then. */
+/** An operator of the console: seals that this token belongs to this name, with this role, since then. */
 export const operatorSeal = (
   keyed: KeyedHash,
   { createdAt, name, role, tokenHash }: Operator & { readonly tokenHash: Uint8Array }
@@ -42,11 +42,11 @@ export const operatorSeal = (
 
 type Proposed = Pick<Proposal, "id" | "kind" | "subject" | "details" | "proposedBy" | "proposedAt">
 
-/** The whole proposal of one person. */
+/** Seals the whole proposal of one person. */
 export const proposalSeal = (keyed: KeyedHash, proposal: Proposed): Uint8Array =>
   sealOf(keyed, "access seal 1 proposal", proposedFields(proposal))
 
-/** The approval of exactly this proposal by another person. */
+/** Seals the approval of exactly this proposal by another person. */
 export const approvalSeal = (keyed: KeyedHash, proposal: Proposed, by: OperatorName, at: Instant): Uint8Array =>
   sealOf(keyed, "access seal 1 approval", [...proposedFields(proposal), by, iso(at)])
 
@@ -68,5 +68,5 @@ const sealOf = (keyed: KeyedHash, purpose: string, fields: ReadonlyArray<string>
 
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString("hex")
 
-/** Names the place as well, so that a secret copied to another key's row does not open there. */
+/** Includes the place, so that a secret that is copied to another key's row cannot be opened there. */
 export const secretOf = (appId: string, keyId: string): string => `signing_secret ${appId}/${keyId}`

@@ -1,14 +1,15 @@
 import { Redacted, Schema } from "effect"
 import type { Vault } from "../../services/ports/Vault.ts"
 
-// The hashes of the audit chain: each row's covers every row before it. AuditTrail writes the chain, AuditLogPg verifies it.
+// The hashes of the audit chain: each row's hash covers every row before it. AuditTrail writes the chain, AuditLogPg verifies
+// it.
 
 /** A keyed hash of a text for a purpose, as the vault computes it. */
 export type KeyedHash = Vault["Service"]["hash"]
 
 export interface ChainedRow {
   readonly sequence: bigint
-  /** Microseconds, as finely as the column keeps it. */
+  /** In microseconds, the column's precision. */
   readonly atMicros: bigint
   readonly actor: string
   readonly action: string
@@ -16,11 +17,11 @@ export interface ChainedRow {
   readonly details: string
 }
 
-/** The end of the chain as the database has it. */
+/** The end of the chain in the database. */
 export const HeadRow = Schema.Struct({
   sequence: Schema.BigInt,
   hash: Schema.Uint8Array,
-  /** Null until a gateway has made the key. */
+  /** Null until a gateway has created the key. */
   mac: Schema.NullOr(Schema.Uint8Array)
 })
 export type HeadRow = typeof HeadRow.Type
@@ -40,7 +41,10 @@ const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString("hex")
 export const keyedHash = (keyed: KeyedHash, previous: Uint8Array, link: ChainedRow): Uint8Array =>
   keyed(ROW, Redacted.make(`${hex(previous)},${textOf(link)}`))
 
-/** Proves that a gateway made this the end of the chain. It is kept for the newest row only: the database holds none for an older row. */
+/**
+ * Proves that a gateway made this the end of the chain. It is stored for the newest row only: the database has none for older
+ * rows.
+ */
 export const headMac = (keyed: KeyedHash, { hash, sequence }: Omit<HeadRow, "mac">): Uint8Array =>
   keyed(HEAD, Redacted.make(`${sequence},${hex(hash)}`))
 

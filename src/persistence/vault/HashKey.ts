@@ -6,8 +6,9 @@ import { HeadRow, headMac, type KeyedHash } from "./AuditChain.ts"
 import { KEY_BYTES, openBytes, sealBytes, VaultError } from "./Sealing.ts"
 
 /**
- * Sealed for this purpose, the key itself says that it keys the audit log, too. An attacker who can write the database and does not have
- * the master key cannot change that. Without this key no tenant's key is known any more: it cannot be removed unnoticed.
+ * Because it is sealed for this purpose, the key itself proves that it keys the audit log too. An attacker with write access to
+ * the database but without the master key cannot change that. Without this key no tenant's API key is recognised, so it cannot
+ * be removed unnoticed.
  */
 const HASHES_AND_AUDIT = "hash_and_audit_key"
 
@@ -17,8 +18,9 @@ const heads = rowsOf(HeadRow)
 const uses = rowsOf(Schema.Struct({ used: Schema.Boolean }))
 
 /**
- * HMAC-SHA256 under the key. No purpose holds a NUL, so that no two pairs of purpose and text make the same input. A payout hashes some twenty short
- * texts: as RFC 2104 has it, by two hashes of prepared blocks, that takes half of what an object for each takes, and the collector has none to end.
+ * HMAC-SHA256 under the key. No purpose contains a NUL, so no two pairs of purpose and text give the same input. A payout
+ * hashes about twenty short texts: computing RFC 2104 directly, by two hashes over prepared blocks, takes half the time of
+ * creating an object for each, and creates no garbage.
  */
 export const keyedHashWith = (key: KeyObject): KeyedHash => {
   const [inner, outer] = [blockOf(key, 0x36, LONGEST_BYTES), blockOf(key, 0x5c, KEY_BYTES)]
@@ -34,12 +36,12 @@ export const keyedHashWith = (key: KeyObject): KeyedHash => {
 }
 
 const BLOCK_BYTES = 64
-/** Of a text; what is longer is seldom hashed. */
+/** The longest text; longer ones are seldom hashed. */
 const LONGEST_BYTES = 3 * 1024
-/** Of one UTF-16 unit in UTF-8, at most. */
+/** The most bytes of one UTF-16 unit in UTF-8. */
 const BYTES_A_UNIT = 3
 
-/** The key's block, and room behind it. A longer key would have to be hashed first; ours have half a block. */
+/** The key's block, with room after it. A key longer than a block would have to be hashed first; ours is half a block. */
 const blockOf = (key: KeyObject, pad: number, room: number): Buffer => {
   if ((key.symmetricKeySize ?? 0) > BLOCK_BYTES) throw new Error("the key is longer than a block")
   const block = Buffer.alloc(BLOCK_BYTES + room)
@@ -49,8 +51,8 @@ const blockOf = (key: KeyObject, pad: number, room: number): Buffer => {
 }
 
 /**
- * The key of every keyed hash and of the audit log, made on the first start; of nodes that start together one makes it, and the others read
- * it. Never made anew where something was hashed with one.
+ * The key of every keyed hash and of the audit log, created on the first start. Of nodes that start together one creates it,
+ * and the others read it. It is never created again once something was hashed with one.
  */
 export const loadHashKey = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, master: KeyObject) {
   const [kept] = yield* readKey(sql)
@@ -61,7 +63,7 @@ export const loadHashKey = Effect.fnUntraced(function* (sql: SqlClient.SqlClient
   )
 })
 
-/** Whether a master key opens every key that this database has. */
+/** Whether a master key opens every key in this database. */
 export const opensEveryKey = (sql: SqlClient.SqlClient, master: KeyObject): Effect.Effect<boolean> =>
   Effect.map(sealedKeys(sql`SELECT purpose, sealed FROM vault_keys`), (rows) =>
     rows.every((row) => Option.isSome(openBytes(master, row.purpose, row.sealed)))
@@ -84,7 +86,7 @@ const GONE =
 
 const readKey = (sql: SqlClient.SqlClient) => keys(sql`SELECT sealed FROM vault_keys WHERE purpose = ${HASHES_AND_AUDIT}`)
 
-/** Whether there is anything that only the key makes sense of. */
+/** Whether anything exists that depends on the key. */
 const hasHashes = (sql: SqlClient.SqlClient) =>
   Effect.map(
     uses(sql`SELECT EXISTS (SELECT 1 FROM api_keys) OR EXISTS (SELECT 1 FROM audit_log) AS used`),

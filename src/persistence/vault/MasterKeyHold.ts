@@ -13,10 +13,10 @@ import { opensEveryKey } from "./HashKey.ts"
 import { parseMasterKey, type VaultError } from "./Sealing.ts"
 
 const TRIED_EVERY = "1 second"
-/** A session that says nothing for so long has gone, and with it what it held. */
+/** A session that does not answer in this time is gone, and its lock with it. */
 const ANSWER_MS = 4_000
 const FIRST_WITHIN = "10 seconds"
-/** PostgreSQL keeps so much of a session's name. */
+/** The length to which PostgreSQL truncates a session's name. */
 const LONGEST_NAME = 63
 const CHANGING = "the master key of this database is being changed"
 
@@ -26,9 +26,10 @@ const locks = rowsOf(Schema.Struct({ isHeld: Schema.Boolean }))
 const nodeName = (): string => `${APPLICATION_NAME} node ${hostname()} ${process.pid}`.slice(0, LONGEST_NAME)
 
 /**
- * Shows for as long as it lives that a node works under the present master key: it shares a lock that a change of the key takes alone. The
- * lock ends with its session, however the process ended, so that a change never waits for a node that is gone. The same session sees
- * whether commits wait for a standby (CommitsWaiting): it writes nothing, and so it never waits with them.
+ * Shows, for as long as it lives, that a node works with the present master key: it shares a lock that a key change takes
+ * exclusively. The lock ends with its session, however the process ended, so that a key change never waits for a node that is
+ * gone. The same session also watches whether commits wait for a standby (CommitsWaiting): it writes nothing, so it never waits
+ * with them.
  */
 export class MasterKeyHold extends Context.Service<
   MasterKeyHold,
@@ -49,7 +50,7 @@ type State = "held" | "changing" | "lost"
 const make = Effect.fnUntraced(function* (url: Redacted.Redacted, masterKey: Redacted.Redacted) {
   const pool = yield* SqlClient.SqlClient
   const master = yield* parseMasterKey(masterKey)
-  // A session of its own: the pool loses none, and it has the node's name.
+  // A separate session, so that the pool loses none and this one has the node's name.
   const own = yield* Layer.build(Layer.fresh(Database.layer({ url }, { applicationName: nodeName(), connections: 1 })))
   const sql = Context.get(own, SqlClient.SqlClient)
   const first = yield* Deferred.make<State>()

@@ -9,22 +9,20 @@ import { Moment, rowsOf } from "../connection/Rows.ts"
 const keptSince = rowsOf(Schema.Struct({ since: Schema.String }))
 const oldest = rowsOf(Schema.Struct({ at: Schema.NullOr(Moment) }))
 
-/**
- * PartyHashRetention on PostgreSQL. It owns no table: it removes the hashes of phone numbers from the tables that have them. Each statement is a commit of its
- * own and skips rows that are locked, so that it never waits and is part of no deadlock. The next round takes what was skipped.
- */
+/** PartyHashRetention on PostgreSQL. It owns no table: it removes the hashes of phone numbers from the tables that have them. */
 export const PartyHashRetentionPg = layerOf(PartyHashRetention)(function* () {
   const sql = yield* SqlClient.SqlClient
   const everyTenant = yield* EveryTenant
 
-  // Each statement is a commit of its own, and takes unlocked rows of one table only: it never waits, so that it can be part of no
-  // deadlock. A locked row is removed in the next round.
+  // Each statement is a separate commit and takes unlocked rows of one table only, so that it never waits and cannot deadlock.
+  // A locked row is removed in the next round.
   const prune = Effect.fn("PartyHashRetention.prune")(function* (before: Instant, limit: number) {
     const then = iso(before)
-    // Since when the hashes are all there: what is older was forgotten, and is not read again.
+    // Since when all hashes are present: older ones were removed, and are not read again.
     const [kept] = yield* keptSince(sql`SELECT since::text AS since FROM kept_since WHERE what = 'numbers'`)
     const since = kept?.since ?? "-infinity"
-    // Also of what is still open: nothing compares with it any more, and the windows that it was counted in are long gone.
+    // Even of open transactions: nothing compares with such an old hash any more, and the windows in which they counted have
+    // ended long ago.
     const transactions = yield* everyTenant.sweep(
       (of) => sql`WITH old AS MATERIALIZED (
         SELECT app_id, reference FROM transactions
@@ -34,7 +32,7 @@ export const PartyHashRetentionPg = layerOf(PartyHashRetention)(function* () {
       UPDATE transactions t SET party_hash = NULL, account_hash = NULL, counted = '[]' FROM old
       WHERE t.app_id = old.app_id AND t.reference = old.reference ${of("t.app_id")} RETURNING 1 AS forgotten`
     )
-    // The next round begins at the oldest that is left: one that was held and skipped is still there, and one whose server did not answer.
+    // The next round begins at the oldest remaining one: a row that was locked and skipped, or whose server did not answer.
     const left = yield* everyTenant.read((of) =>
       oldest(sql`SELECT min(created_at) AS at FROM transactions
         WHERE party_hash IS NOT NULL AND created_at < ${then}::timestamptz AND created_at >= ${since}::timestamptz ${of("app_id")}`)

@@ -4,10 +4,10 @@ import { referenceFrom } from "../../domain/Ids.ts"
 import { RandomSource } from "../../services/ports/RandomSource.ts"
 
 const REFERENCE_BYTES = 26
-/** So many references' bytes are read from the operating system at once: a read costs more than its bytes. */
+/** How many references' bytes are read from the operating system at once, because a read costs more than its bytes. */
 const REFERENCES_A_READ = 128
 
-/** Random bytes for one reference after the other, read ahead. Each is handed out once and overwritten at once. */
+/** Random bytes for one reference after another, read ahead. Each is used once and overwritten at once. */
 const makeReferenceBytes = (): (() => Uint8Array) => {
   let supply = Buffer.alloc(0)
   return () => {
@@ -21,7 +21,7 @@ const makeReferenceBytes = (): (() => Uint8Array) => {
 
 const referenceBytes = makeReferenceBytes()
 
-/** RandomSource of the operating system. */
+/** RandomSource from the operating system. */
 export const RandomSourceLive = Layer.succeed(
   RandomSource,
   RandomSource.of({

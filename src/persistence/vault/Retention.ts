@@ -3,26 +3,27 @@ import type { SqlClient } from "effect/sql"
 import { type Instant, iso } from "../../domain/Instant.ts"
 import type { Distribution } from "../connection/Distribution.ts"
 
-/** Rows that are removed by age, and how long they are kept at least. Windows are removed a day after the longest of them ends. */
+/** Rows that are removed by age, and their minimum retention. Windows are removed a day after the longest of them ends. */
 export const retention = { keys: "90 days", windows: "7 days" } as const
 export type RetainedRows = keyof typeof retention
 
 /**
- * As SQL: since when no row has been removed. Where kept_since has no row, or a row that is too young, the normal time counts.
+ * As SQL: since when no row has been removed. When kept_since has no row, or one that is too young, the normal retention
+ * counts.
  */
 export const completeSince = (what: RetainedRows): string =>
   `(SELECT least((SELECT since FROM kept_since WHERE what = '${what}'), now() - interval '${retention[what]}'))`
 
-/** The result of a sweep's statement: the number of rows that it removed. */
+/** The result of a retention statement: the number of rows that it removed. */
 export interface Swept {
   readonly swept: number
 }
 export const sweptIn = (rows: ReadonlyArray<Swept>): number => rows.reduce((sum, { swept }) => sum + swept, 0)
 
 /**
- * Records that what is older than `before` may be gone, so that `ledger verify` expects nothing older. It never waits: where another node holds the row,
- * the next round records it. On PostgreSQL it is a part of the statement that removes; on Citus, where kept_since is on another server than the rows, it is a
- * commit of its own that comes first.
+ * Records that rows older than `before` may be gone, so that `ledger verify` expects nothing older. It never waits: when
+ * another node has locked the row, the next round records it. On plain PostgreSQL it is part of the statement that removes the
+ * rows; on Citus, where kept_since is on another server, it is a separate commit that comes first.
  */
 export const recordPrunedBefore = (
   sql: SqlClient.SqlClient,

@@ -24,15 +24,16 @@ const chosenRows = rowsOf(
 const goneRows = rowsOf(Schema.Struct({ appId: Schema.String, id: Schema.String }))
 
 /**
- * The claim of deliveries that are due. An advisory lock lets one node claim at a time, so that the bound of each endpoint is counted over
- * all nodes. On Citus each shard has a lock of its own: a wait for a server that does not answer holds up no other server's claims.
+ * Claims due deliveries. An advisory lock lets one node claim at a time, so that each endpoint's limit is counted over all
+ * nodes. On Citus each shard has its own lock, so that waiting for a server that does not answer delays no other server's
+ * claims.
  */
 export const deliveryClaims =
   (sql: SqlClient.SqlClient) =>
   ({ leaseMs, now, perEndpoint }: DeliveryClaim): ClaimQueries<unknown> => {
     const [at, until] = [iso(now), iso(now + leaseMs)]
 
-    /** As `claim_deliveries` does it. */
+    /** As in `claim_deliveries`. */
     const parkGone = Effect.fnUntraced(function* (appIds: ReadonlyArray<string>, limit: number) {
       const gone = yield* goneRows(sql.unsafe(goneStatement, [appIds, limit]))
       if (gone.length === 0) return
@@ -46,7 +47,8 @@ export const deliveryClaims =
       onOwnConnection(sql)(sql.unsafe(claimStatement, [advisoryLocks.deliveryClaims, at, limit, perEndpoint, until]))
 
     const claimedOnCitus = Effect.fnUntraced(function* (limit: number, { appIds, number }: Shard) {
-      // Shared among those that claim by shard; a node of the release before claims all of them at once, and has it alone.
+      // Shared among nodes that claim by shard; a node of the previous release claims all shards at once and takes it
+      // exclusively.
       yield* sql`SELECT pg_advisory_xact_lock_shared(${advisoryLocks.deliveryClaims}), pg_advisory_xact_lock(${advisoryLocks.deliveryClaims}, ${number})`
       yield* parkGone(appIds, limit)
       const chosen = yield* chosenRows(sql.unsafe(chooseStatement, [at, limit, perEndpoint, appIds]))
@@ -83,7 +85,7 @@ export const deliveryClaims =
     }
   }
 
-/** $1 is the lock, $2 now, $3 how many, $4 how many of a tenant's endpoints of one mode at a time, $5 until when. */
+/** $1 is the lock, $2 the time, $3 the limit, $4 the limit for a tenant's endpoints of one mode, $5 the end of the lease. */
 const claimStatement = `SELECT v.*, v.endpoint AS name, ${typeSql("v")} AS "eventType" FROM claim_deliveries($1, $2, $3, $4, $5) v`
 
 /** Endpoints with due deliveries, found by an index skip scan: endpoints without any cost nothing, however many there are. */
@@ -96,7 +98,7 @@ owed AS (
   ) next
 )`
 
-/** Deliveries that are due to an endpoint that was removed, and are locked by this. $1 are the tenants, $2 how many. */
+/** Selects and locks deliveries that are due to a removed endpoint. $1 are the tenants, $2 the limit. */
 const goneStatement = `
 WITH RECURSIVE ${ofNamedEndpoints(owed).replaceAll("owed", "owed_named").replaceAll("$4", "$1")}
 SELECT d.app_id AS "appId", d.id FROM (
@@ -104,7 +106,7 @@ SELECT d.app_id AS "appId", d.id FROM (
   WHERE NOT EXISTS (SELECT FROM named_endpoints e WHERE e.app_id = o.app_id AND e.queue = o.queue AND e.app_id = ANY ($1::text[])) OFFSET 0
 ) o JOIN named_deliveries d ON d.app_id = o.app_id AND d.queue = o.queue AND d.status = 'due' AND d.app_id = ANY ($1::text[])
 ORDER BY d.app_id, d.id LIMIT $2::int FOR UPDATE OF d SKIP LOCKED`
-/** Takes these out of what is due, and parks them: $2 and $3 are the tenant and the id of each, $4 is now. */
+/** Removes these from what is due, and parks them: $2 and $3 are the tenant and the id of each, $4 is the time. */
 const endGoneStatement = `
 DELETE FROM named_due_deliveries q USING unnest($2::text[], $3::text[]) AS g(app_id, id), named_deliveries d
 WHERE d.app_id = g.app_id AND d.id = g.id AND d.app_id = ANY ($1::text[])
@@ -114,8 +116,8 @@ UPDATE named_deliveries d SET status = 'parked', next_attempt_at = NULL, complet
 FROM unnest($2::text[], $3::text[]) AS g(app_id, id) WHERE d.app_id = g.app_id AND d.id = g.id AND d.app_id = ANY ($1::text[])`
 
 /**
- * Each endpoint's oldest, as many as it may still have in flight; one row without a delivery where it may have none. Of `default`, or by `of` of
- * those that have a name.
+ * Each endpoint's oldest deliveries, as many as it may still have in flight; one row without a delivery when it may have none.
+ * For `default`, or through `of` for named endpoints.
  */
 const turn = (of: (text: string) => string) => `${of(`
   SELECT e.app_id, split_part(e.mode, '/', 1) AS mode, e.mode AS queue, e.enabled, cardinality(leased.ids) AS flying, sharing.endpoints AS sharing,
@@ -142,7 +144,7 @@ const turn = (of: (text: string) => string) => `${of(`
   ) sharing
   WHERE e.app_id = ANY ($4::text[])`
 
-/** The endpoint of a chosen delivery, and where the delivery stands. */
+/** The endpoint of a chosen delivery, and the delivery's state. */
 const standing = `
   SELECT e.mode AS endpoint_mode, 'default' AS name, e.url, e.secret_sealed, e.previous_secret_sealed, e.previous_until, d.event_id, d.attempts
   FROM webhook_endpoints e
@@ -151,8 +153,9 @@ const standing = `
 const standingNamed = ofNamedEndpoints(standing).replace("e.queue AS endpoint_mode, 'default' AS name", "e.mode, e.name")
 
 /**
- * The same on Citus, which sends no INSERT of a CTE to another server, and computes no time in an upsert: statements of one transaction. $1 is now,
- * $2 how many, $3 how many of a tenant's endpoints of one mode at a time, $4 the tenants, all of one shard. First what is chosen,
+ * The same on Citus, which delegates no INSERT of a CTE to another server and computes no time in an upsert: the statements of
+ * one transaction. $1 is the time, $2 the limit, $3 the limit for a tenant's endpoints of one mode, $4 the tenants, all of one
+ * shard. First the choice,
  */
 const chooseStatement = `
 WITH RECURSIVE ${owed},
@@ -193,7 +196,10 @@ CROSS JOIN LATERAL (
 LEFT JOIN transactions t ON t.app_id = v.app_id AND t.reference = v.reference AND t.app_id = ANY ($4::text[])
 ORDER BY c.turn_of_tenant, c.next_attempt_at, c.app_id, c.queue, c.id`
 
-/** then the leases: $1 is now, $2 until when, $3 the tenants; $4, $5 and $6 are the tenant, the mode and the id of each. Answers a row an endpoint. */
+/**
+ * then the leases: $1 is the time, $2 the end of the lease, $3 the tenants; $4, $5 and $6 are the tenant, the mode and the id
+ * of each. Returns one row per endpoint.
+ */
 const leaseStatement = `
 UPDATE webhook_flights w SET (ids, leased_until) = (
   SELECT array_agg(l.id), array_agg(l.until) FROM (
@@ -213,7 +219,7 @@ INSERT INTO webhook_flights (app_id, mode, ids, leased_until)
 SELECT e.app_id, e.mode, '{}', '{}' FROM webhook_endpoints e WHERE e.app_id = ANY ($1::text[])
 ON CONFLICT (app_id, mode) DO NOTHING`
 
-/** Of the endpoints `default` and of those that have a name. */
+/** For the endpoints `default`, and for named ones. */
 const leases = [
   { isNamed: false, lease: leaseStatement, first: firstLeaseStatement },
   { isNamed: true, lease: ofNamedEndpoints(leaseStatement), first: ofNamedEndpoints(firstLeaseStatement) }

@@ -7,7 +7,7 @@ import { makeHeavyReads } from "../connection/HeavyReads.ts"
 import { Moment, rowsOf } from "../connection/Rows.ts"
 import { typeSql } from "../transactions/NewerEventTypes.ts"
 
-/** So many events one page looks at, however few of them are of its type. */
+/** How many events one page examines, however few have its type. */
 const EVENTS_A_PAGE = 5_000
 
 const events = rowsOf(Schema.Struct({ at: Moment, id: Schema.String, body: Schema.String }))
@@ -16,8 +16,8 @@ const places = rowsOf(Schema.Struct({ at: Moment, id: Schema.String }))
 type Owner = Parameters<WebhookDeliveries["Service"]["events"]>[0]
 
 /**
- * A tenant's list of events. The index `events_of_tenant` carries the walk. No index has what an event tells of: an event is as old as the
- * step that caused it, and so those of one record are found by the moments of its history.
+ * A tenant's list of events, which walks the index `events_of_tenant`. No index contains an event's record. An event has the
+ * time of the step that caused it, so the events of one record are found by the times of its history.
  */
 export const eventList = (sql: SqlClient.SqlClient): WebhookDeliveries["Service"]["events"] => {
   const heavy = makeHeavyReads(sql)

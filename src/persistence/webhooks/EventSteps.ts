@@ -29,7 +29,7 @@ interface EventStorage {
   readonly isDistributed: boolean
 }
 
-/** Steps of WebhookDeliveries that go through events by their age: those that are sent again, and those that are removed. */
+/** The steps of WebhookDeliveries that walk events by age: recovery and retention. */
 export const eventSteps = ({ everyTenant, isDistributed, sql, trail }: EventStorage) => {
   const type = sql.literal(typeSql("v"))
 
@@ -37,7 +37,7 @@ export const eventSteps = ({ everyTenant, isDistributed, sql, trail }: EventStor
     function* ({ appId, before, change, dueAtMost, endpoint, from, ids, mode, types, until }: RecoveryStep) {
       const { deliveries, due, endpoints, isNamed, key, queue } = endpointTables(sql, mode, endpoint)
       const subscription = sql.literal(isNamed ? "e.events" : subscriptionSql("e."))
-      // Before the statements that read: what another recovery has made is due by then, and is skipped.
+      // Before the statements that read: deliveries that another recovery has made are due by then, and are skipped.
       const [lock] = yield* locks(sql`SELECT pg_try_advisory_xact_lock(${advisoryLocks.recoveries}, hashtext(${appId})) AS ours`)
       const [waiting] = yield* counts(sql`SELECT count(*)::int AS due FROM (
         SELECT 1 FROM ${due} WHERE app_id = ${appId} AND ${key} = ${queue} LIMIT ${dueAtMost}) d`)
@@ -68,7 +68,7 @@ export const eventSteps = ({ everyTenant, isDistributed, sql, trail }: EventStor
         -- An event's own time keeps the order of the events; those of one millisecond keep the list's.
         ARRAY(SELECT (w.created_at + w.place * interval '1 microsecond')::text FROM wanted w ORDER BY w.place) AS times`)
       if (row !== undefined && row.changed > 0) {
-        // Statements of their own: the first one holds the month of its events until the commit.
+        // Separate statements, because the first one locks the month of its events until the commit.
         const made = sql`unnest(${ids.slice(0, row.changed)}::text[], ${row.events}::text[], ${row.times}::text[]::timestamptz[]) AS f(id, event_id, due_at)`
         const [columns, values] = isNamed
           ? [sql`mode, endpoint, queue`, sql`${mode}, ${endpoint}, ${queue}`]
@@ -89,7 +89,7 @@ export const eventSteps = ({ everyTenant, isDistributed, sql, trail }: EventStor
   const purge = Effect.fn("WebhookDeliveries.purge")(function* (before: Instant, after: DeliveryCursor | null, limit: number) {
     const later = after === null ? sql.literal("true") : sql`(created_at, id) > (${iso(after.at)}::timestamptz, ${after.id})`
     const since = sql`UPDATE events_kept SET since = ${iso(before)}::timestamptz WHERE since < ${iso(before)}::timestamptz`
-    // On Citus it is on another server than the events, and comes first.
+    // On Citus this is on another server than the events, and comes first.
     if (isDistributed) yield* since
     const purged = (of: TenantFilter) =>
       steps(sql`
@@ -136,7 +136,8 @@ export const eventSteps = ({ everyTenant, isDistributed, sql, trail }: EventStor
       last AS (SELECT created_at, id FROM old ORDER BY created_at DESC, id DESC LIMIT 1)
       SELECT (SELECT count(*)::int FROM old) AS seen, (SELECT count(*)::int FROM removed) AS changed,
         (SELECT created_at FROM last) AS at, (SELECT id FROM last) AS id`)
-    // The events of a whole month go with their partition; deliveries to endpoints that have a name are in none, and go after them.
+    // The events of a whole month are removed with their partition; deliveries to named endpoints are in no partition, and are
+    // removed after them.
     if (after === null)
       yield* everyTenant.sweep(
         (of) => sql`WITH old AS MATERIALIZED (
@@ -153,11 +154,11 @@ export const eventSteps = ({ everyTenant, isDistributed, sql, trail }: EventStor
   return { recover, purge }
 }
 
-/** A step that did not fill its limit was the last one. */
+/** A step that did not reach its limit was the last one. */
 const nextOf = (step: typeof Step.Type | undefined, limit: number): DeliveryCursor | null =>
   step === undefined || step.seen < limit || step.at === null || step.id === null ? null : { at: step.at, id: step.id }
 
-/** Where several shards were looked through side by side, the next step begins where the first of them has more. */
+/** When several shards were walked in parallel, the next step begins at the first place where one of them has more. */
 const firstOf = (places: ReadonlyArray<DeliveryCursor | null>): DeliveryCursor | null =>
   places.reduce((first, place) => (first === null || (place !== null && isBefore(place, first)) ? place : first), null)
 

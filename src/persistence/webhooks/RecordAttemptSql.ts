@@ -8,21 +8,21 @@ export interface AttemptStep {
   readonly verdict: AttemptOutcome
 }
 
-/** Whether the attempt was at an endpoint that has a name, whose rows lie in tables of their own. */
+/** Whether the attempt was at a named endpoint, whose rows are in separate tables. */
 export const isNamed = ({ attempt }: AttemptStep): boolean => attempt.delivery.endpoint.name !== DEFAULT_ENDPOINT
 
-/** Of a tenant's answer this much is kept; the dispatcher reads no more than that. */
+/** How much of a tenant's response is stored; the dispatcher reads no more. */
 const EXCERPT_CHARACTERS = 4_096
 
 const statusAfter = { Delivered: "delivered", Again: "due", Parked: "parked", Gone: "parked" } as const
 
 const columns = {
   app_id: { type: "text", of: ({ attempt }) => attempt.delivery.endpoint.appId },
-  // Of an endpoint that has a name the functions and statements have `queue` in the place of the mode.
+  // For a named endpoint, the functions and statements have `queue` in place of the mode.
   mode: { type: "text", of: ({ attempt }) => queueOf(attempt.delivery.endpoint.mode, attempt.delivery.endpoint.name) },
   url: { type: "text", of: ({ attempt }) => attempt.delivery.endpoint.url },
   id: { type: "text", of: ({ attempt }) => attempt.delivery.id },
-  // It holds the milliseconds of the row's own time, which says in which partition it lies.
+  // In milliseconds, as the row's own time, which determines its partition.
   created_at: { type: "timestamptz", of: ({ attempt }) => attempt.delivery.createdAt },
   attempts: { type: "int", of: ({ attempt }) => attempt.delivery.attempts },
   taken: { type: "boolean", of: ({ verdict }) => verdict._tag === "Delivered" },
@@ -37,7 +37,7 @@ const columns = {
 } satisfies Readonly<Record<string, Column<AttemptStep>>>
 const steps = columnsOf<AttemptStep>(columns)
 
-/** The statement's parameters for these attempts, of which no two are of one delivery. */
+/** The statement's parameters for these attempts, no two of which are of the same delivery. */
 export const attemptParameters = (all: ReadonlyArray<AttemptStep>): ReadonlyArray<unknown> =>
   steps.arrays(all.toSorted(byDelivery))
 
@@ -49,26 +49,29 @@ const notes = columnsOf<AttemptStep>({
   excerpt: columns.excerpt
 })
 
-/** The parameters of `noteAttemptsSql` after its first, for those of these attempts that were settled, by their numbers from one on. */
+/**
+ * The parameters of `noteAttemptsSql` after its first, for the settled ones among these attempts, given by their numbers from
+ * one.
+ */
 export const attemptNotes = (all: ReadonlyArray<AttemptStep>, settled: ReadonlyArray<number>): ReadonlyArray<unknown> => {
   const sorted = all.toSorted(byDelivery)
   return notes.arrays(sorted.filter((_, at) => settled.includes(at + 1)))
 }
 
-/** Rows are locked in one order, so that no two nodes wait for each other. */
+/** Rows are locked in one order, so that no two nodes deadlock. */
 const byDelivery = (one: AttemptStep, other: AttemptStep): number =>
   one.attempt.delivery.id < other.attempt.delivery.id ? -1 : 1
 
 /**
- * Records attempts in one commit, and what follows from each for its delivery and for its endpoint: functions/record_attempts.sql has what is
- * promised.
+ * Records attempts in one commit, with the consequences of each for its delivery and its endpoint:
+ * functions/record_attempts.sql has the contract.
  */
 export const recordAttemptSql = `SELECT record_attempts(${steps.names.map((_, at) => `$${at + 1}`).join(", ")}, ${FAILING_MS}::bigint) AS settled`
 
-/** The same at endpoints that have a name. */
+/** The same for named endpoints. */
 export const recordNamedAttemptSql = ofNamedEndpoints(recordAttemptSql)
 
-/** The condition that narrows a column to the tenant: of what Citus does, the last parameter. */
+/** Restricts a column to the tenant, the last parameter of the Citus form. */
 const own = (column: string): string => ` AND ${column} = $${steps.names.length + 1}::text`
 
 // The new state of the deliveries.
@@ -162,17 +165,17 @@ disabled AS (
 )`
 
 /**
- * The same on Citus, for attempts of one tenant, which is the last parameter: it says which attempts are to be noted, and whether it must be written anew. Citus
- * sends no INSERT of a CTE to another server.
+ * The same on Citus, for attempts of one tenant, the last parameter. Returns which attempts must be noted, and whether the
+ * statement must be repeated. Citus delegates no INSERT of a CTE to another server.
  */
 export const settleAttemptsSql = `${settling},${judging}
 SELECT (SELECT coalesce(array_agg(ord::int), '{}') FROM settled) AS settled,
   (SELECT count(*) FROM locked) <> (SELECT count(*) FROM ended) + (SELECT count(*) FROM put_off) AS "isMoved"`
 
-/** The same of endpoints that have a name. */
+/** The same for named endpoints. */
 export const settleNamedAttemptsSql = ofNamedEndpoints(settleAttemptsSql)
 
-/** Notes attempts of one tenant, $1: the delivery, the moment, how long, the status and the excerpt of each. */
+/** Notes attempts of one tenant, $1: delivery, time, duration, status and excerpt of each. */
 export const noteAttemptsSql = `
 INSERT INTO delivery_attempts (app_id, delivery_id, at, duration_ms, status, excerpt)
 SELECT $1::text, a.id, a.at, a.duration_ms, a.answered, a.excerpt

@@ -18,11 +18,14 @@ import { addDelivery, typeSql } from "../transactions/NewerEventTypes.ts"
 import { eventList } from "./EventList.ts"
 import { eventSteps } from "./EventSteps.ts"
 
-/** So many deliveries one page looks at, however few of them have its status. */
+/** How many deliveries one page examines, however few have its status. */
 const DELIVERIES_A_PAGE = 5_000
-/** Of one delivery's attempts the last so many are shown: the whole schedule, and what was asked for by hand. */
+/** How many of a delivery's last attempts are shown: the whole schedule and some manual redeliveries. */
 const ATTEMPTS_SHOWN = 20
-/** A tenant's own endpoint writes the excerpts: a list ends where they would make its answer large. Measured as JSON, where one byte may become six. */
+/**
+ * A tenant's own endpoint determines the excerpts: a list ends when they would make its response too large. Measured as JSON,
+ * where one byte may become six.
+ */
 const EXCERPT_BYTES_SHOWN = 64 * 1024
 
 const heads = rowsOf(
@@ -46,7 +49,7 @@ const attemptRows = rowsOf(
     at: Moment,
     durationMs: Schema.Number,
     status: Schema.NullOr(Schema.Number),
-    /** Null where the answer is full. */
+    /** Null when the response is full. */
     excerpt: Schema.NullOr(Schema.String)
   })
 )
@@ -54,8 +57,9 @@ const seenPlaces = rowsOf(Schema.Struct({ at: Moment, id: Schema.String }))
 const owners = rowsOf(Schema.Struct({ appId: AppId, mode: Mode, name: EndpointName }))
 
 /**
- * WebhookDeliveries on PostgreSQL: deliveries, delivery_attempts and events as tenants and operators see them. It shares these tables with
- * the money statements, which write events, and WebhookOutboxPg, which claims what is due and records attempts. Purging locks a delivery before it decides.
+ * WebhookDeliveries on PostgreSQL: deliveries, delivery_attempts and events as tenants and operators see them. It shares these
+ * tables with the money statements, which write events, and with WebhookOutboxPg, which claims due deliveries and records
+ * attempts. Purging locks a delivery before it decides.
  */
 export const WebhookDeliveriesPg = layerOf(WebhookDeliveries)(function* () {
   const sql = yield* SqlClient.SqlClient
@@ -64,8 +68,8 @@ export const WebhookDeliveriesPg = layerOf(WebhookDeliveries)(function* () {
   const trail = auditTrail(sql, (yield* Vault).hash)
 
   /**
-   * The first of these deliveries, as many as the excerpts of their attempts leave room for; one at least, whose earlier excerpts are left
-   * empty where even they find no room.
+   * The first of these deliveries, as many as fit with the excerpts of their attempts; at least one, whose earlier excerpts are
+   * left empty if even they do not fit.
    */
   const withAttempts = Effect.fnUntraced(function* (rows: ReadonlyArray<Omit<Delivery, "attempts">>) {
     const [first] = rows
@@ -117,7 +121,7 @@ export const WebhookDeliveriesPg = layerOf(WebhookDeliveries)(function* () {
       )
       const own =
         endpoint === null || endpoint === DEFAULT_ENDPOINT ? sql`d.mode = ${mode}` : sql`d.queue = ${queueOf(mode, endpoint)}`
-      /** Those that may be shown, of these columns and this status. */
+      /** The rows to show, with these columns and this status. */
       const of = (only: (place: DeliveryPlace) => string, shown: (place: DeliveryPlace) => string) =>
         sql.join(
           " UNION ALL ",
@@ -130,7 +134,7 @@ export const WebhookDeliveriesPg = layerOf(WebhookDeliveries)(function* () {
         )
       const ordered = sql`ORDER BY d.created_at DESC, d.id DESC`
       const any = () => "true"
-      // The other statuses have an index of their own.
+      // The other statuses have their own indexes.
       const isWalked = status === "delivered"
       const from = isWalked
         ? sql`(SELECT * FROM (${of(any, ({ columns }) => columns)}) d ${ordered} LIMIT ${DELIVERIES_A_PAGE}) d`
@@ -188,7 +192,7 @@ export const WebhookDeliveriesPg = layerOf(WebhookDeliveries)(function* () {
       const { deliveries, due, key, queue } = endpointTables(sql, mode, endpoint)
       const own = sql`app_id = ${appId} AND id = ${id} AND ${key} = ${queue}`
       const again = Effect.gen(function* () {
-        // Locked before the statement that writes, so that what it reads beside the row is as new as the row.
+        // Locked before the statement that writes, so that everything it reads is as new as the row.
         yield* sql`SELECT 1 FROM ${deliveries} WHERE ${own} FOR UPDATE`
         const rows = yield* sql<{ readonly id: string; readonly before: string }>`
         WITH was AS MATERIALIZED (
@@ -232,9 +236,9 @@ export const WebhookDeliveriesPg = layerOf(WebhookDeliveries)(function* () {
 
 interface DeliveryPlace {
   readonly table: "deliveries" | "named_deliveries"
-  /** Its columns, as a list of both has them. */
+  /** Its columns, in the order of the combined list. */
   readonly columns: string
-  /** As the indexes of the parked and of the due ones have it: a parameter would hide them. */
+  /** Written as in the partial indexes of parked and due deliveries, because a parameter would hide them from the planner. */
   readonly only: Readonly<Record<DeliveryStatus, string>>
 }
 

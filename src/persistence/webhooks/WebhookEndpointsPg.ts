@@ -45,18 +45,19 @@ const written = rowsOf(Schema.Struct({ ...columns, created: Schema.Boolean }))
 const counts = rowsOf(Schema.Struct({ others: Schema.Number }))
 const places = rowsOf(Schema.Struct({ id: Schema.String }))
 
-/** Deliveries of an endpoint that is removed, in one commit. */
+/** How many deliveries of a removed endpoint are parked in one commit. */
 const PARKED_AT_ONCE = 1_000
 
 const shownAs = (name: string, events: string) =>
   `app_id AS "appId", mode, ${name} AS name, url, ${events} AS events, enabled, disabled_reason AS "disabledReason", failing_since AS "failingSince", created_at AS "createdAt", updated_at AS "updatedAt"`
-/** Of `default`, whose row says what the release before knows. */
+/** For `default`, whose row contains only what the previous release knows. */
 const shownOfDefault = shownAs(`'${DEFAULT_ENDPOINT}'`, subscriptionSql(""))
 const shownOfNamed = shownAs("name", "events")
 
 /**
- * WebhookEndpoints on PostgreSQL. It owns webhook_endpoints, a row a tenant and mode, and named_endpoints, a row an endpoint beside `default`. The
- * upsert locks the row that stands there, so that two writes of one endpoint come one after the other. Secrets are sealed.
+ * WebhookEndpoints on PostgreSQL. It owns webhook_endpoints, one row per tenant and mode, and named_endpoints, one row per
+ * endpoint other than `default`. The upsert locks an existing row, so that two writes of one endpoint are serialized. Secrets
+ * are sealed.
  */
 export const WebhookEndpointsPg = layerOf(WebhookEndpoints)(function* () {
   const sql = yield* SqlClient.SqlClient
@@ -80,7 +81,7 @@ export const WebhookEndpointsPg = layerOf(WebhookEndpoints)(function* () {
       UNION ALL (SELECT ${sql.literal(shownOfNamed)} FROM named_endpoints WHERE app_id = ${appId} AND mode = ${mode} ORDER BY named_endpoints.name)`)
   )
 
-  /** `default` always has its place. Others are added one at a time, so that each addition counts those before it. */
+  /** There is always room for `default`. Others are added one at a time, so that each addition counts those before it. */
   const hasRoom = Effect.fnUntraced(function* ({ appId, mode, name }: EndpointId) {
     if (name === DEFAULT_ENDPOINT) return true
     yield* sql`SELECT pg_advisory_xact_lock(${advisoryLocks.endpoints}, hashtext(${`${appId}/${mode}`}))`
@@ -89,13 +90,13 @@ export const WebhookEndpointsPg = layerOf(WebhookEndpoints)(function* () {
     return row !== undefined && row.others + 1 < ENDPOINTS_AT_MOST
   })
 
-  /** Writes it where there is none. One that stands is locked, and answered as it is. */
+  /** Writes the endpoint if there is none. An existing one is locked and returned unchanged. */
   const insert = (command: PutEndpoint, sealed: Uint8Array) => {
     const { appId, at, enabled, events, mode, name, url } = command
     const { queue, shown } = placeOf(command)
     const known = storedSubscription(events)
     const moment = sql`${iso(at)}::timestamptz`
-    // No row version stood before a row that was inserted.
+    // A row that was inserted has no earlier row version.
     return written(
       name === DEFAULT_ENDPOINT
         ? sql`
@@ -155,14 +156,17 @@ export const WebhookEndpointsPg = layerOf(WebhookEndpoints)(function* () {
     return rows.length === 1
   })
 
-  /** Parks the next of what is due to an endpoint that goes, and answers how many. Deliveries are locked before what is due, as where attempts are recorded. */
+  /**
+   * Parks the next due deliveries of an endpoint that is being removed, and returns how many. Deliveries are locked before the
+   * queue, as when attempts are recorded.
+   */
   const parkDue = Effect.fnUntraced(
     function* ({ appId, mode, name }: EndpointId, at: Instant) {
       const queue = queueOf(mode, name)
       const due = yield* places(sql`
         SELECT id FROM named_due_deliveries WHERE app_id = ${appId} AND queue = ${queue} ORDER BY next_attempt_at, id LIMIT ${PARKED_AT_ONCE}`)
       const ids = due.map(({ id }) => id)
-      // Locked before the statement that writes, so that what it reads beside the row is as new as the row.
+      // Locked before the statement that writes, so that everything it reads is as new as the row.
       yield* sql`SELECT 1 FROM named_deliveries WHERE app_id = ${appId} AND id = ANY (${ids}::text[]) ORDER BY id FOR UPDATE`
       yield* sql`
         WITH was AS MATERIALIZED (
@@ -182,9 +186,10 @@ export const WebhookEndpointsPg = layerOf(WebhookEndpoints)(function* () {
   const remove = Effect.fn("WebhookEndpoints.remove")(function* (id: EndpointId, change: AuditedChange) {
     const { endpoints, isNamed, key, queue, shown } = placeOf(id)
     const deleted = standing(sql`DELETE FROM ${endpoints} WHERE app_id = ${id.appId} AND ${key} = ${queue} RETURNING ${shown}`)
-    // `default` always has its place: what is due to it waits for the next one.
+    // There may always be a `default`: its due deliveries wait for the next one.
     if (!isNamed) return Option.fromUndefinedOr((yield* trail.with(deleted, change))[0])
-    // In steps, however much waits: nothing would take it from the queue any more, which every claim passes.
+    // In steps, however many are waiting: nothing else would remove them from the queue, and every claim would have to skip
+    // them.
     while ((yield* parkDue(id, change.at)) === PARKED_AT_ONCE) yield* Effect.yieldNow
     const last = Effect.gen(function* () {
       yield* parkDue(id, change.at)
@@ -220,7 +225,7 @@ const isSame = (standing: WebhookEndpoint, { enabled, events, url }: EndpointSet
   standing.events.join() === events.join()
 
 /**
- * The purpose of an endpoint's sealed secrets. It names the place as well, so that one copied to the row of another tenant or endpoint does not
- * open there. `queue` as `queueOf` has it.
+ * The purpose of an endpoint's sealed secrets. It contains the place, so that a secret that is copied to the row of another
+ * tenant or endpoint cannot be opened there. `queue`: from `queueOf`.
  */
 export const webhookSecret = (appId: AppId, queue: string): string => `webhook_secret ${appId}/${queue}`

@@ -34,7 +34,7 @@ const decodeClaimed = Schema.decodeUnknownEffect(
       previousSealed: Schema.NullOr(Schema.Uint8Array),
       id: Reference,
       eventId: Reference,
-      // A text: a type that only a newer release knows is delivered like any other.
+      // A text, because a type that only a newer release knows is delivered like any other.
       eventType: Schema.String,
       body: Schema.String,
       attempts: Schema.Number,
@@ -54,8 +54,9 @@ type SealedEndpoint = Omit<SigningEndpoint, "secret" | "previousSecret"> & {
 const SECRETS_CACHED = 1_000
 
 /**
- * WebhookOutbox on PostgreSQL: it claims deliveries and records their attempts. An advisory lock lets one node claim at a time, so that the bound of each
- * endpoint is counted over all nodes; a lease makes a delivery one node's. It owns due_deliveries, webhook_flights and their twins. An attempt changes a delivery only if no other attempt has since.
+ * WebhookOutbox on PostgreSQL: it claims deliveries and records their attempts. An advisory lock lets one node claim at a time,
+ * so that each endpoint's limit is counted over all nodes; a lease gives a delivery to one node. It owns due_deliveries,
+ * webhook_flights and their twins. An attempt changes a delivery only if no other attempt has since.
  */
 export const WebhookOutboxPg = layerOf(WebhookOutbox)(function* () {
   const sql = yield* SqlClient.SqlClient
@@ -74,12 +75,13 @@ export const WebhookOutboxPg = layerOf(WebhookOutbox)(function* () {
     // This attempt was recorded already, or the next claimant has recorded its own: nothing is left to do.
     recover: (_step, result) => Effect.succeed(result),
     laneOf: ({ attempt }) => purposeOf(attempt.delivery.endpoint),
-    // On Citus an attempt of one tenant's does not wait for another's server.
+    // On Citus an attempt of one tenant does not wait for another tenant's server.
     ...everyTenant.lanesOf(({ attempt }: AttemptStep) => attempt.delivery.endpoint.appId),
-    // A held delivery is one of many of its endpoint: the others' attempts are written without it.
+    // A locked delivery is one of many of its endpoint: the others' attempts are written without it.
     isLockTimeout: () => false
   })
-  // No batch has both kinds: the first would hold the flights of its endpoints, for which every claim waits, while the second waits for a delivery.
+  // No batch contains both kinds: one kind would hold the flights of its endpoints, for which every claim waits, while the
+  // other waits for a delivery.
   const [ofDefault, ofNamed] = [yield* recorder, yield* recorder]
 
   return {
@@ -89,7 +91,7 @@ export const WebhookOutboxPg = layerOf(WebhookOutbox)(function* () {
       for (const row of yield* decodeClaimed(rows)) {
         const { appId: app_id, attempts, body, createdAt, eventId, eventType, id, mode, reference, traceparent } = row
         const endpoint = yield* Effect.exit(open(row))
-        // Its lease stays, so that no worker takes it again before the lease runs out; other endpoints' deliveries go on.
+        // Its lease stays, so that no worker claims it again before the lease ends; other endpoints' deliveries continue.
         if (Exit.isFailure(endpoint))
           yield* Effect.annotateLogs(Effect.logError(UNREADABLE), { app_id, mode, endpoint: row.name })
         else
@@ -113,7 +115,7 @@ const PREVIOUS_UNREADABLE =
 const purposeOf = ({ appId, mode, name }: Pick<SigningEndpoint, "appId" | "mode" | "name">): string =>
   webhookSecret(appId, queueOf(mode, name))
 
-/** Opens what an endpoint's row seals, and not again until it is another row. */
+/** Opens the sealed secrets of an endpoint's row, and caches them until the row changes. */
 const cachedSecrets = (vault: Vault["Service"]) => {
   const known = new Map<string, { readonly row: SealedEndpoint; readonly endpoint: SigningEndpoint }>()
   return Effect.fnUntraced(function* (row: SealedEndpoint) {
@@ -122,7 +124,8 @@ const cachedSecrets = (vault: Vault["Service"]) => {
     const last = known.get(purpose)
     if (last !== undefined && isSame(last.row, row)) return last.endpoint
     const secret = yield* vault.open(purpose, secretSealed)
-    // A rotation mends a secret that does not open: what it replaced signs nothing beside it. Said once for each row and node.
+    // A rotation repairs a secret that cannot be opened: the old one then does not sign beside it. Logged once for each row and
+    // node.
     const before = previousSealed === null ? null : yield* Effect.exit(vault.open(purpose, previousSealed))
     if (before !== null && Exit.isFailure(before))
       yield* Effect.annotateLogs(Effect.logError(PREVIOUS_UNREADABLE), { app_id: appId, mode, endpoint: name })
@@ -142,7 +145,7 @@ const isSame = (one: SealedEndpoint, other: SealedEndpoint): boolean =>
 const isSealedSame = (one: Uint8Array | null, other: Uint8Array | null): boolean =>
   one === null || other === null ? one === other : Buffer.compare(one, other) === 0
 
-/** Splits steps so that no delivery occurs twice per statement; duplicates arise when a lease ran out. */
+/** Splits steps so that no statement contains a delivery twice; duplicates arise when a lease expired. */
 const withoutRepeats = (steps: ReadonlyArray<AttemptStep>): ReadonlyArray<ReadonlyArray<AttemptStep>> => {
   const turns: Array<Map<string, AttemptStep>> = []
   for (const step of steps) {
@@ -156,19 +159,22 @@ const withoutRepeats = (steps: ReadonlyArray<AttemptStep>): ReadonlyArray<Readon
 
 const settledRows = rowsOf(Schema.Struct({ settled: Schema.Array(Schema.Number), isMoved: Schema.Boolean }))
 
-/** Writes attempts of which no two are of one delivery, in one commit; on Citus a commit a tenant, whose rows are on one server. */
+/**
+ * Writes attempts, no two of which are of the same delivery, in one commit; on Citus one commit per tenant, whose rows are on
+ * one server.
+ */
 const attemptWriter = (sql: SqlClient.SqlClient, { isDistributed }: Distribution["Service"]) => {
   const ofOneTenant = Effect.fnUntraced(function* (appId: string, steps: ReadonlyArray<AttemptStep>, settle: string) {
     const [row] = yield* settledRows(sql.unsafe(settle, [...attemptParameters(steps), appId]))
-    // One of them was requested again between the statement's moment and its lock: it is written anew.
+    // One of them was requested again between the statement's snapshot and its lock: it is repeated.
     if (row === undefined || row.isMoved) return yield* Effect.die(new Error("a delivery was due at another moment"))
     if (row.settled.length > 0) yield* sql.unsafe(noteAttemptsSql, [appId, ...attemptNotes(steps, row.settled)])
   })
 
-  /** All of them at `default`, or all at endpoints that have a name. */
+  /** All of them at `default`, or all at named endpoints. */
   return (steps: ReadonlyArray<AttemptStep>) => {
     const of = steps.some(isNamed) ? ofNamedEndpoint : ofDefaultEndpoint
-    // It may wait for a delivery that is held.
+    // It may wait for a locked delivery.
     if (!isDistributed) return onOwnConnection(sql)(sql.unsafe(of.record, attemptParameters(steps)))
     const written = Object.entries(Arr.groupBy(steps, ({ attempt }) => attempt.delivery.endpoint.appId)).map(([appId, own]) =>
       sql.withTransaction(ofOneTenant(appId, own, of.settle))
