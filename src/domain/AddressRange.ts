@@ -1,23 +1,29 @@
 import { BlockList, isIP } from "node:net"
 import { Schema } from "effect"
 
-/** So many networks a key may be held to. */
+/** The most networks that one key may be restricted to. */
 export const MAX_ADDRESS_RANGES = 20
 
-/** An IP address, or a network as CIDR: its first address and the length of its prefix. Neither is an IPv4 address inside an IPv6 one. */
+/**
+ * An IP address, or a network in CIDR notation: its first address and the length of its prefix. An IPv4 address inside an IPv6
+ * one is refused in both forms.
+ */
 export const AddressRange = Schema.String.check(Schema.makeFilter((text: string) => addressRangeFault(text) ?? true))
 
-/** Whether an address, as a socket or a proxy says it, lies in one of the ranges, each an `AddressRange`. False for what is no address. */
+/**
+ * Whether an address, as the socket or a proxy reports it, lies in one of the ranges, each an `AddressRange`. False for a text
+ * that is no address.
+ */
 export const isInRanges = (ranges: ReadonlyArray<string>, address: string): boolean => {
   const plain = address.replace(/^::ffff:(?=\d+\.)/i, "")
   const version = isIP(plain)
-  // Ranges of the other family do not count: node:net would look for an IPv4 address in an IPv6 network, too.
+  // Ranges of the other family are left out, because node:net would also look for an IPv4 address in an IPv6 network.
   return version !== 0 && listOf(ranges.filter((range) => versionOf(range) === version)).check(plain, family(version))
 }
 
 const LENGTHS: Readonly<Record<number, number>> = { 4: 32, 6: 128 }
 
-/** The form of an `AddressRange` that this text lacks; undefined where it is one. */
+/** The fault of a text that is meant to be an `AddressRange`; undefined where it is one. */
 export const addressRangeFault = (text: string): string | undefined => {
   const [address = "", length, ...more] = text.split("/")
   const version = isIP(address)
@@ -35,7 +41,7 @@ export const addressRangeFault = (text: string): string | undefined => {
 
 const bitsOf = (address: string): string => {
   if (isIP(address) === 4) return binary(address.split(".").map(Number), 8)
-  // The parser of URLs writes an IPv6 address in one form.
+  // The URL parser writes each IPv6 address in one canonical form.
   const host = new URL(`http://[${address}]`).hostname.slice(1, -1)
   const [head = "", tail] = host.split("::")
   const [before, after] = [head, tail ?? ""].map((part) =>

@@ -7,13 +7,13 @@ import { MinorUnits } from "./Money.ts"
 import type { Caller } from "./Tenant.ts"
 import { type LimitDirection, LimitWindow, type WindowUse, windowOf } from "./VelocityLimits.ts"
 
-/** The windows of a limit, and the hour and the day of one API key. */
+/** The windows of a limit, and additionally the hour and the day of one API key. */
 export const CapWindow = Schema.Literals([...LimitWindow.literals, "key", "key_day"])
 export type CapWindow = typeof CapWindow.Type
 
 /**
- * How much of a currency a tenant may move in one direction in a window: all of it, each number, or each key (contract LIM-29). It is an
- * operator's; a tenant without one has no such bound.
+ * How much of a currency a tenant may move in one direction in a window: in total, per number, or per key (contract LIM-29). An
+ * operator sets it; a tenant without one has no such limit.
  */
 export const AmountCap = Schema.Struct({
   mode: Mode,
@@ -24,11 +24,11 @@ export const AmountCap = Schema.Struct({
 })
 export type AmountCap = typeof AmountCap.Type
 
-/** Whose amounts a cap adds up. */
+/** Whose amounts a cap sums up. */
 export const CapSubject = Schema.Literals(["tenant", "destination", "key"])
 export type CapSubject = typeof CapSubject.Type
 
-/** Whose amounts each window adds up, and how long it is. */
+/** For each window, whose amounts it sums up and how long it is. */
 export const meanings = {
   hour: { of: "tenant", length: "hour" },
   day: { of: "tenant", length: "day" },
@@ -44,7 +44,7 @@ export interface MovedAmount {
   readonly amount: bigint
 }
 
-/** The caps that hold for an amount of this currency, in the order in which they refuse. */
+/** The caps that apply to an amount of this currency, in the order in which they are checked. */
 export const capsOn = (
   caps: ReadonlyArray<AmountCap>,
   { currency, direction, mode }: Pick<AmountCap, "mode" | "currency"> & { readonly direction: LimitDirection }
@@ -57,7 +57,7 @@ export const capsOn = (
 export const capsOf = (caps: ReadonlyArray<AmountCap>, mode: Mode, direction: LimitDirection): ReadonlyArray<AmountCap> =>
   Currency.literals.flatMap((currency) => capsOn(caps, { mode, direction, currency }))
 
-/** Whose transaction it is, and when. `party` is the keyed HMAC of the payer's or recipient's number, in hex. */
+/** The caller and the party of a transaction. `party` is the keyed HMAC of the payer's or recipient's number, in hex. */
 export interface CapUser {
   readonly caller: Caller
   readonly party: string

@@ -4,10 +4,10 @@ import { type MinorUnits, ZERO } from "./Money.ts"
 import { type Resolution, rulingOn } from "./Resolution.ts"
 import type { Transaction } from "./Transaction.ts"
 
-/** From this amount on, in minor units, a ruling needs two people, in the console and by command. */
+/** From this amount on, in minor units, a ruling needs two people, both in the console and on the command line. */
 export type ApprovalAmounts = Readonly<Record<Currency, MinorUnits>>
 
-/** Whether a ruling on this record needs a second person; without a resolution, whether one that says nothing more would. */
+/** Whether a ruling on this record needs a second person; without a resolution, whether a ruling that gives no figures would. */
 export const needsTwo = (amounts: ApprovalAmounts, record: Transaction, resolution: Resolution | null): boolean =>
   sumsOf(record, resolution).some(({ amount, currency }) => (amount < 0n ? -amount : amount) >= amounts[currency])
 
@@ -17,8 +17,8 @@ interface Sum {
 }
 
 /**
- * The amount of the record, and each line that this ruling, or either outcome without further figures, would post. The answer for a case
- * changes only with the ruling.
+ * The amount of the record, and each line that this ruling would post, or that either outcome without further figures would
+ * post. For a given case the answer therefore depends only on the ruling.
  */
 const sumsOf = (record: Transaction, resolution: Resolution | null): ReadonlyArray<Sum> => [
   { amount: record.amount, currency: record.kind === "exchange" ? record.currency : record.amountCurrency },
@@ -33,7 +33,7 @@ const plain = (record: Transaction, outcome: Resolution["outcome"]): Resolution 
   return { outcome, amount: null, fee: isUnknown ? ZERO : null, evidence: "" }
 }
 
-/** Nothing where the ruling cannot be made. */
+/** Empty where the ruling cannot be made. */
 const postedBy = (record: Transaction, resolution: Resolution): ReadonlyArray<Sum> => {
   const ruling = rulingOn(record, resolution, record.updatedAt)
   return typeof ruling === "string" ? [] : (ruling.entry?.postings ?? [])

@@ -2,18 +2,21 @@ import { Redacted } from "effect"
 import { maskedNumber } from "./Masking.ts"
 import { nameIdentity } from "./PartyIdentity.ts"
 
-/** An account as a tenant names it. */
+/** A bank account as the tenant identifies it. */
 export interface BankAccount {
   readonly country: string
   readonly bankCode: string
   readonly accountNumber: Redacted.Redacted
 }
 
-/** Whether two spellings name the same holder: banks write in capitals, without accents, and the family name first or last. */
+/**
+ * Whether two spellings name the same holder: banks write names in capitals, without accents, and with the family name first or
+ * last.
+ */
 export const isSameHolder = (a: Redacted.Redacted, b: Redacted.Redacted): boolean =>
   nameIdentity(Redacted.value(a)) === nameIdentity(Redacted.value(b))
 
-/** A resolved account as its asker sees it (contract REF-2). */
+/** A resolved account as the tenant that asked sees it (contract REF-2). */
 export const bankAccountView = ({ accountNumber, bankCode, country }: BankAccount, holder: Redacted.Redacted) => ({
   account_name: Redacted.value(holder),
   bank_code: bankCode,

@@ -5,7 +5,7 @@ import { type Instant, iso } from "./Instant.ts"
 import { maskedName } from "./Masking.ts"
 import { type Destination, maskedDestination, nameOf } from "./Party.ts"
 
-/** A recipient that a tenant has paid, masked; kept once a recipient and mode (contract BEN-1). */
+/** A recipient that a tenant has paid, masked; one row for each recipient and mode (contract BEN-1). */
 export const Beneficiary = Schema.Struct({
   id: Reference,
   appId: AppId,
@@ -15,7 +15,7 @@ export const Beneficiary = Schema.Struct({
   currency: Currency,
   network: Schema.NullOr(Schema.String),
   bankCode: Schema.NullOr(Schema.String),
-  /** The branch of that bank that was paid through last, where payouts name one. */
+  /** The branch of that bank in the latest payout, where payouts name a branch. */
   branchCode: Schema.NullOr(Schema.String),
   bankName: Schema.NullOr(Schema.String),
   /** "J••• D••" */
@@ -40,7 +40,7 @@ export const beneficiaryOf = (
   network: destination._tag === "momo" ? destination.network : null,
   bankCode: destination._tag === "bank" ? destination.bankCode : null,
   branchCode: destination._tag === "bank" ? (destination.branchCode ?? null) : null,
-  // No payout carries the bank's name; reference data has it by its code.
+  // A payout does not carry the bank's name; the reference data has it under the bank's code.
   bankName: null,
   accountName: maskedNameOf(destination),
   maskedDestination: maskedDestination(destination),

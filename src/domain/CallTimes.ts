@@ -1,24 +1,25 @@
 /**
- * The phases of a call to a provider. `pace`: the wait for its account's turn. `wait`: until a connection was there and the request was written to it; of one that was opened for it `dns`,
- * `connect` and `tls` are parts. Then `first_byte`, the request's way and the provider's own time, and `body`. These words are in histories and in
- * the log: none is changed, and a new one is added.
+ * The phases of a call to a provider. `pace` is the wait for the account's rate limiter. `wait` lasts until a connection was
+ * available and the request was written to it; where a connection was opened for the call, `dns`, `connect` and `tls` are parts
+ * of it. `first_byte` is the network's round trip and the provider's own time, and `body` the rest of the answer. Histories and
+ * logs contain these words: do not change one, only add new ones.
  */
 export const callPhases = ["pace", "wait", "dns", "connect", "tls", "first_byte", "body"] as const
 export type CallPhase = (typeof callPhases)[number]
 
-/** One HTTP call to a provider, and where its time went: milliseconds with a tenth. */
+/** One HTTP call to a provider and where its time went, in milliseconds with one decimal. */
 export interface CallTime {
   readonly provider: string
-  /** As spans and the log name it. */
+  /** The name that spans and the log use. */
   readonly operation: string
-  /** The status of the answer, or why there was none: `not_sent`, `timeout`, `unavailable` or `bad_response`. */
+  /** The HTTP status of the answer, or why there was none: `not_sent`, `timeout`, `unavailable` or `bad_response`. */
   readonly end: string
   readonly tookMs: number
-  /** A phase that it did not come to, or did not need, is absent. */
+  /** A phase that the call did not reach, or did not need, is absent. */
   readonly phases: { readonly [P in CallPhase]?: number }
 }
 
-/** `alpha quotation 200 in 19.4 (wait 2.5 first_byte 16.6 body 0.3)`: the same text in a history and in a line of the log. */
+/** `alpha quotation 200 in 19.4 (wait 2.5 first_byte 16.6 body 0.3)`: the same text in a history and in a log line. */
 export const callTimesText = (calls: ReadonlyArray<CallTime>): string =>
   calls
     .map(({ end, operation, phases, provider, tookMs }) => {
@@ -29,7 +30,10 @@ export const callTimesText = (calls: ReadonlyArray<CallTime>): string =>
 
 const oneWord = (name: string): string => name.replaceAll(/[^\w.-]/g, "_")
 
-/** A note of the history that ends with the calls that were made for its line. Where there were none, it ends with none that a person or a provider wrote. */
+/**
+ * A note for the history, followed by the calls that were made for its line. Without calls, a note that a person or a provider
+ * wrote is escaped so that it cannot be read as ending with calls.
+ */
 export const noteWithCalls = (note: string, calls: ReadonlyArray<CallTime>): string => {
   if (calls.length > 0) return `${note}${note === "" ? "" : "; "}calls: ${callTimesText(calls)}`
   return noteAndCalls(note).calls.length === 0 ? note : note.replaceAll("calls: ", "calls : ")
@@ -38,7 +42,10 @@ export const noteWithCalls = (note: string, calls: ReadonlyArray<CallTime>): str
 const LAST_PART = /^(?:(.*); )?calls: (.*)$/s
 const ONE = /^([\w.-]+) ([\w.-]+) ([\w.-]+) in (\d+(?:\.\d+)?) \(([^()]*)\)$/
 
-/** The note and the calls that were put together. Words that are no call are somebody else's, and stay in the note. */
+/**
+ * Splits a stored note into its text and its calls. A part that does not parse as a call was written by someone else, and stays
+ * in the note.
+ */
 export const noteAndCalls = (stored: string): { readonly note: string; readonly calls: ReadonlyArray<CallTime> } => {
   const [, note = "", text = ""] = LAST_PART.exec(stored) ?? []
   const calls = text.split(", ").map(callOf)

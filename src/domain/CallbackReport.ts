@@ -4,20 +4,26 @@ import { isTerminal, sentBack } from "./Payment.ts"
 import type { Transaction } from "./Transaction.ts"
 
 /**
- * The outcome that a provider's callback reports. The gateway does not act on it: it decides only how often the provider is polled, and
- * operators read it.
+ * The outcome that a provider's callback reports. The gateway does not act on it: the report only affects how often the
+ * provider is polled, and operators read it.
  */
 export const Reported = Schema.Literals(["pending", "successful", "failed", "returned"])
 export type Reported = typeof Reported.Type
 
-/** A report of an outcome that is not what the record says, or that the record does not say yet. */
+/**
+ * Whether the callback reports a final outcome that the record does not show: a different one, or one that it has not reached
+ * yet.
+ */
 export const contradicts = (record: Transaction, reported: Reported | null): boolean =>
   reported !== null &&
   reported !== "pending" &&
   !agrees(record, reported) &&
   !(reported === "returned" && isReturnedInPart(record))
 
-/** The report is what the record says, so that there is nothing to wait for. Nothing says that a return is the one that was booked. */
+/**
+ * Whether the callback reports the outcome that the record already shows, so that there is nothing to wait for. It cannot tell
+ * whether a reported return is the one that was booked.
+ */
 export const confirms = (record: Transaction, reported: Reported | null): boolean =>
   reported !== null && reported !== "pending" && agrees(record, reported)
 
@@ -26,14 +32,14 @@ const agrees = (record: Transaction, reported: Exclude<Reported, "pending">): bo
   // The person who ruled on the record knew of this report.
   if (record.ruling?.known.some((known) => known.startsWith(inReports[reported])) === true) return true
   const isUndone = record.status !== "successful" || personRuledFailed(record) || isReturned(record)
-  // A provider that took money back calls it failed, and one that moved none may call that returned.
+  // One provider calls a payment "failed" when it took the money back; another calls it "returned" when no money moved.
   return reported === "successful" ? record.status === "successful" && !personRuledFailed(record) : isUndone
 }
 
-/** As `reportOf` in Contradiction begins. */
+/** How each text that `reportOf` in Contradiction builds begins. */
 const inReports = { successful: "succeeded", failed: "failed", returned: "returned" } as const
 
-/** A reversal is booked by a person, who decides how much of a charge it took back: nothing more of it is distinguished. */
+/** A reversal is booked by a person, who decides how much of a charge was taken back; nothing finer is distinguished. */
 const isReturned = (record: Transaction): boolean =>
   record.kind === "collection"
     ? record.reversed !== null

@@ -1,6 +1,6 @@
 /**
- * The verdicts on a provider that a payment could go to, and their meaning. These words are in histories, logs and traces:
- * none is changed, and a new one is added.
+ * The verdicts on a provider that a payment could have gone to, and their meaning. Histories, logs and traces contain these
+ * words: do not change one, only add new ones.
  */
 export const verdicts = {
   used: "the payment was sent there, or was about to be",
@@ -31,25 +31,25 @@ export const verdicts = {
 
 export type Verdict = keyof typeof verdicts
 
-/** One provider that a payment could go to. */
+/** One provider that a payment could have gone to. */
 export interface Candidate {
   readonly provider: string
   readonly verdict: Verdict
-  /** Which provider in turn it was sent to, from 1; null where it was not. */
+  /** Its position among the providers that the payment was sent to, from 1; null where it was not sent there. */
   readonly attempt: number | null
-  /** The connection's or the gateway's word for it; empty where the verdict says all. */
+  /** The reason in the connection's or the gateway's words; empty where the verdict says everything. */
   readonly why: string
-  /** The reason for its place: `by success 98 % of 240`. Absent where the corridor's row did. */
+  /** The reason for its rank: `by success 98 % of 240`. Absent where the corridor's row did. */
   readonly ranked?: string
 }
 
 export type Reason = Pick<Candidate, "verdict" | "why">
 
-/** More are not written down: no corridor has as many. */
+/** Further candidates are not recorded: no corridor has as many. */
 const CANDIDATES_AT_MOST = 16
 const WHY_AT_MOST = 60
 
-/** A provider as one word, and what it was given as a reason without the signs that divide the text. */
+/** The provider's name as one word, and the reason without the characters that delimit this text. */
 const oneWord = (name: string): string => name.replaceAll(/[^\w.-]/g, "_")
 const plain = (why: string): string =>
   why
@@ -57,7 +57,7 @@ const plain = (why: string): string =>
     .trim()
     .slice(0, WHY_AT_MOST)
 
-/** `alpha not_sent #1 (ECONNREFUSED); beta used #2`: the same text in a history, a line of the log and a span. */
+/** `alpha not_sent #1 (ECONNREFUSED); beta used #2`: the same text in a history, a log line and a span. */
 export const candidatesText = (candidates: ReadonlyArray<Candidate>): string =>
   candidates
     .slice(0, CANDIDATES_AT_MOST)
@@ -69,7 +69,7 @@ export const candidatesText = (candidates: ReadonlyArray<Candidate>): string =>
     })
     .join("; ")
 
-/** Why it was not taken, and what put it in its place. */
+/** Why it was not used, and what determined its rank. */
 export const whyText = ({ ranked = "", why }: Pick<Candidate, "why" | "ranked">): string =>
   [plain(why), plain(ranked)].filter((part) => part !== "").join(", ")
 
@@ -80,14 +80,14 @@ const reasonsIn = (text: string): Pick<Candidate, "why" | "ranked"> => {
   return ranked === undefined ? { why: text } : { why, ranked }
 }
 
-/** A note of the history that ends with the candidates; as it was where there are none. */
+/** A note for the history, followed by the candidates; unchanged where there are none. */
 export const noteWithCandidates = (note: string, candidates: string): string =>
   candidates === "" ? note : `${note}${note === "" ? "" : "; "}candidates: ${candidates}`
 
-/** The note before its candidates, and these with what follows. */
+/** The note before its candidates, and the candidates with everything after them. */
 const PARTS = /^(?:(.*); )?candidates: (.*)$/s
 
-/** The note as whoever brought it wrote it, and what was appended behind its candidates. */
+/** The note as its author wrote it, with anything that was appended after the candidates. */
 export const noteWithoutCandidates = (note: string): string => {
   const [, own = "", text = ""] = PARTS.exec(note) ?? []
   const parts = text.split("; ")
@@ -99,7 +99,7 @@ const ONE = /^([\w.-]+) ([a-z_]+)(?: #(\d{1,3}))?(?: \(([^()]*)\))?$/
 
 const isVerdict = (word: string): word is Verdict => Object.hasOwn(verdicts, word)
 
-/** The candidates that a text names; what is no candidate is left out, such as a word of a later release. */
+/** The candidates that a text names. A part that does not parse, such as a verdict of a later release, is left out. */
 export const candidatesIn = (text: string): ReadonlyArray<Candidate> =>
   text.split("; ").flatMap((part) => {
     const [, provider = "", verdict = "", attempt, why = ""] = ONE.exec(part) ?? []
@@ -108,7 +108,7 @@ export const candidatesIn = (text: string): ReadonlyArray<Candidate> =>
       : []
   })
 
-/** The candidates of a payment as the newest line of its history that names any has them; empty where none does. */
+/** The candidates of a payment, from the newest line of its history that names any; empty where no line does. */
 export const candidatesOf = (history: ReadonlyArray<{ readonly note: string }>): ReadonlyArray<Candidate> => {
   const note = history.findLast((line) => PARTS.test(line.note))?.note ?? ""
   return candidatesIn(PARTS.exec(note)?.[2] ?? "")
@@ -116,6 +116,6 @@ export const candidatesOf = (history: ReadonlyArray<{ readonly note: string }>):
 
 const LEFT_OPEN: ReadonlyArray<Verdict> = ["used", "not_sent", "not_asked", "priced", "code_sent"]
 
-/** Whether each provider of a payment was passed over. None is where there was no candidate at all. */
+/** Whether every candidate of a payment was passed over. False where there was no candidate at all. */
 export const foundNone = (candidates: ReadonlyArray<Candidate>): boolean =>
   candidates.length > 0 && candidates.every(({ verdict }) => !LEFT_OPEN.includes(verdict))

@@ -1,8 +1,9 @@
 import { withoutUnseen } from "./VisibleText.ts"
 
 /**
- * Whether a payment card's number is somewhere in a text, however its digits are grouped: 13 to 19 digits whose check digit holds. It begins and ends
- * where a group of digits does, so that an identifier is rarely taken for one; in more digits than any card has, any sixteen are looked at.
+ * Whether a text contains a payment card number, however its digits are grouped: 13 to 19 digits with a valid check digit. The
+ * number has to begin and end where a group of digits does, so that an identifier is rarely mistaken for one. In a group with
+ * more digits than any card has, every run of sixteen is checked.
  */
 export const holdsCard = (text: string): boolean =>
   Array.from(withoutUnseen(text.normalize("NFKC")).matchAll(GROUPS), ([run]) => run.split(NOT_DIGITS)).some(
@@ -14,7 +15,7 @@ const MOST_DIGITS = 19
 const GROUPS = /[0-9]+(?:[\p{Zs}\p{Pd}\t.]+[0-9]+)*/gu
 const NOT_DIGITS = /[^0-9]+/
 
-/** Whether the first of these groups, alone or with those that follow, make a card's number. */
+/** Whether the first of these groups, alone or together with those that follow, makes a card number. */
 const beginsCard = (groups: ReadonlyArray<string>): boolean => {
   let digits = ""
   for (const group of groups) {

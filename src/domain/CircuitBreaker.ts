@@ -13,38 +13,41 @@ export type Circuit =
       readonly awaited?: number
       readonly openedBy?: CallsOfTenants
     }
-  /** One call is under way that decides, and no other is let through. */
+  /** One trial call is under way and decides; no other call is let through. */
   | { readonly _tag: "HalfOpen"; readonly forMs: number; readonly awaited?: number }
-// `awaited` is there where calls in flight opened it, before they had failed: so many of their answers close it again. `openedBy` are the late and
-// failed calls of this node that did, for the other nodes.
+// `awaited` is present where late calls opened the circuit before they had failed: when that many of their answers arrive, it
+// closes again. `openedBy` has the late and failed calls of this node that opened it, for the other nodes.
 
-/** Calls in a row, by whose request they were; null is the gateway's own work. */
+/** Consecutive calls, by the tenant whose request made them; null stands for the gateway's own work. */
 export type CallsOfTenants = ReadonlyMap<AppId | null, number>
 
 /** `abandoned` says nothing about the provider: the caller went away. */
 export type CallResult = "answered" | "failed" | "abandoned"
 
-/** How one call ended. `tenant` made the request; null where the call counts for every tenant. */
+/** How one call ended. `tenant` is the tenant whose request made it; null where the call counts for every tenant. */
 export interface EndedCall {
   readonly how: CallResult
   readonly tenant: AppId | null
-  /** Of the call that a half-open circuit let through. */
+  /** Whether this was the call that a half-open circuit let through. */
   readonly isTrial: boolean
-  /** Whose late call it was counted as; absent where it was not late. */
+  /** The tenant that it was counted for as a late call; absent where it was not late. */
   readonly lateOf?: AppId | null
   readonly at: Instant
 }
 
 export interface CircuitPolicy {
-  /** Failures in a row, with no success between them, that open it. A call that passes its usual time counts from then on. */
+  /**
+   * The number of consecutive failures, without a success between them, that opens the circuit. A call counts as one from the
+   * moment it exceeds its usual time.
+   */
   readonly failures: number
-  /** How long it stays open the first time; twice as long after each trial that failed. */
+  /** How long the circuit stays open the first time, in milliseconds; doubled after each failed trial. */
   readonly openMs: number
-  /** No call is late before. */
+  /** No call counts as late before this many milliseconds. */
   readonly lateMs: number
 }
 
-/** However often its trials failed, it is tried again after at most this long. */
+/** However many trials failed, the next one is made after at most this many milliseconds. */
 export const LONGEST_OPEN_MS = 5_000
 
 const none: CallsOfTenants = new Map()
@@ -55,18 +58,18 @@ export const allowsCall = (circuit: Circuit, now: Instant): boolean =>
   circuit._tag === "Closed" || (circuit._tag === "Open" && now >= circuit.until)
 
 /**
- * Whether a tenant's call passes the circuit that all share and its own. A tenant whose own calls fail leaves the shared circuit's trial to
- * other tenants for a while, because its choice of recipients could hold them back.
+ * Whether a tenant's call passes both the shared circuit and the tenant's own. A tenant whose own calls fail leaves the shared
+ * circuit's trial to other tenants for a while: its choice of recipients could otherwise keep the circuit open for everyone.
  */
 export const allowsTenantCall = ({ own, shared }: { readonly shared: Circuit; readonly own: Circuit }, now: Instant): boolean =>
   allowsCall(own, now) && allowsCall(shared, own._tag === "Closed" ? now : now - LONGEST_OPEN_MS)
 
-/** Whether calls in flight opened it, that had not failed. */
+/** Whether late calls opened the circuit before they had failed. */
 export const isSilent = (circuit: Circuit): boolean => circuit._tag !== "Closed" && circuit.awaited !== undefined
 
 /**
- * The late calls that this node tells the others of: those of a closed circuit, and those that opened one, until it may be tried again. A node
- * that is left alone after that says nothing more.
+ * The late calls that this node reports to the others: those of a closed circuit, and those that opened one, until it may be
+ * tried again. A node that then gets no more traffic reports nothing further.
  */
 export const lateCallsOf = (circuit: Circuit, now: Instant): CallsOfTenants => {
   if (circuit._tag === "Closed") return circuit.late
@@ -80,14 +83,17 @@ export const onCallStart = (circuit: Circuit): Circuit => {
   return { _tag: "HalfOpen", forMs, ...(awaited === undefined ? {} : { awaited }) }
 }
 
-/** The circuit after a call passed its usual time that began while it was closed. It goes on, and may be answered. */
+/** The circuit after a call that began while it was closed exceeded its usual time. The call goes on, and may still be answered. */
 export const onCallLate = (circuit: Circuit, tenant: AppId | null, at: Instant, policy: CircuitPolicy): Circuit => {
   if (circuit._tag !== "Closed") return circuit
   const late = changed(circuit.late, tenant, 1)
   return opensSilent({ ...circuit, late }, none, at, policy)
 }
 
-/** The circuit once it is known whose calls are late at other nodes: where one is late here, they count as if they were here. */
+/**
+ * The circuit after the late calls of other nodes are known. If a call is late here too, the others' late calls count as if
+ * they were here.
+ */
 export const onLateElsewhere = (circuit: Circuit, elsewhere: CallsOfTenants, at: Instant, policy: CircuitPolicy): Circuit =>
   circuit._tag === "Closed" && circuit.late.size > 0 ? opensSilent(circuit, elsewhere, at, policy) : circuit
 
@@ -103,8 +109,8 @@ const opensSilent = (
 }
 
 /**
- * The circuit after a call ended. Of calls that began while it was closed only the trial changes it once it has opened; where late calls opened it,
- * their answers say as well that the provider is there.
+ * The circuit after a call ended. Once the circuit has opened, only the trial changes it; but where late calls opened it, their
+ * answers also show that the provider is there.
  */
 export const onCallEnd = (circuit: Circuit, call: EndedCall, policy: CircuitPolicy): Circuit => {
   const { at, how, isTrial, lateOf, tenant } = call
@@ -141,8 +147,8 @@ const changed = (calls: CallsOfTenants, tenant: AppId | null, by: 1 | -1): Calls
 }
 
 /**
- * The weight of consecutive failures. A tenant chooses its recipients, and with them perhaps the failures: one tenant alone weighs too
- * little to open the circuit that all tenants share, even where one failure is enough.
+ * The weight of consecutive failures. A tenant chooses its recipients and so can cause failures: one tenant alone never has
+ * enough weight to open the circuit that all tenants share, not even where one failure would be enough.
  */
 const weight = (counted: ReadonlyArray<CallsOfTenants>, policy: CircuitPolicy): number => {
   const mostOfOneTenant = Math.min(Math.ceil(policy.failures / 2), policy.failures - 1)

@@ -4,10 +4,10 @@ import { iso } from "./Instant.ts"
 import { toDecimal } from "./Money.ts"
 import type { Transaction } from "./Transaction.ts"
 
-/** A dispute or refund of a collection, as a provider lists it. */
+/** A dispute or a refund of a collection, as a provider lists it. */
 export type Clawback = Extract<Fact, { _tag: "Clawback" }>
 
-/** The facts of a clawback, with a note of one line for the person who rules on it. */
+/** The fact of a clawback, with a one-line note for the person who rules on it. */
 export const clawback = (listed: Omit<Clawback, "_tag" | "note">): Clawback => {
   const { amount, answerBy, by, currency, id, reason, state } = listed
   const sum = amount === null ? `an amount in ${currency} that is not said` : `${toDecimal(amount, currency)} ${currency}`
@@ -27,7 +27,10 @@ const meaning = {
   unknown: "the gateway does not know this status: look at the provider whether money was taken"
 } as const satisfies Record<Clawback["state"], string>
 
-/** Whether the record already has this report, or the person who ruled on it knew it. A known report leaves no line in the history. */
+/**
+ * Whether the record already has this report, or the person who ruled on it knew it. A known report adds no line to the
+ * history.
+ */
 export const isKnown = (record: Transaction, listed: Clawback): boolean => {
   if (record.kind !== "collection" || record.status !== "successful") return true
   if (personRuledFailed(record) && !(listed.state === "kept" && wasBooked(record, listed))) return true

@@ -1,19 +1,23 @@
 import { type Instant, iso } from "./Instant.ts"
 
-// Rows are removed by their age, and their age is what the database's clock makes it. It is believed only while nothing speaks against it.
+// Rows are deleted by age, and the database's clock decides their age. So the clock is trusted only while no evidence speaks
+// against it.
 
-/** Clocks of one installation differ by no more than this, and none of them is to blame. */
+/** The clocks of one installation may differ by this much without being considered wrong. */
 export const CLOCKS_DIFFER_AT_MOST_MS = 10_000
-/** After this long without a gateway, a passed interval and a changed clock look the same. */
+/** If no gateway ran for longer than this, the passing of time and a changed clock cannot be distinguished. */
 export const UNWATCHED_AT_MOST_MS = 7 * 24 * 3_600_000
 
-/** Of one machine: what its clock shows, which can be set, and for how long it has run, which cannot, and goes on while it is suspended. */
+/**
+ * The two clocks of one machine: the time of day, which can be set, and the uptime, which cannot be set and continues while the
+ * machine is suspended.
+ */
 export interface MachineClocks {
   readonly timeOfDay: Instant
   readonly uptimeMs: number
 }
 
-/** The database's time, read somewhere between a question and its answer. */
+/** The database's time, read at some moment between `asked` and `answered`. */
 export interface ClockReading {
   readonly database: Instant
   readonly asked: MachineClocks
@@ -21,15 +25,18 @@ export interface ClockReading {
 }
 
 export interface ClockEvidence {
-  /** The last reading of this process; null where it has not looked since it began, or since an operator confirmed the clock. */
+  /** The previous reading of this process; null before its first one, and after an operator confirmed the clock. */
   readonly before: ClockReading | null
-  /** The newest time that any gateway has believed; null on a database that none has looked at yet. */
+  /** The latest time that any gateway has trusted; null on a database that none has checked yet. */
   readonly trustedUntil: Instant | null
-  /** The name of this machine, for the operator who has to find it. */
+  /** The name of this machine, so that the operator can find it. */
   readonly machine: string
 }
 
-/** Why the database's clock cannot be believed, in a clause; null where it can. A slow answer makes the reading less exact, and never a doubt. */
+/**
+ * Why the database's clock cannot be trusted, as a clause; null where it can. A slow answer makes the reading less exact, but
+ * never raises a doubt.
+ */
 export const clockDoubt = (reading: ClockReading, { before, machine, trustedUntil }: ClockEvidence): string | null =>
   (before === null ? null : jump(before, reading)) ?? difference(reading, machine) ?? gap(reading.database, trustedUntil)
 
@@ -42,8 +49,8 @@ const jump = (before: ClockReading, { answered, asked, database }: ClockReading)
 }
 
 /**
- * The gateway cannot know which of the two is wrong. A standby that took over may even share its wrong clock with the gateways of its
- * machine.
+ * The gateway cannot know which of the two clocks is wrong. A standby that was promoted may even share a wrong clock with the
+ * gateways on its machine.
  */
 const difference = ({ answered, asked, database }: ClockReading, machine: string): string | null => {
   const ahead = database - answered.timeOfDay

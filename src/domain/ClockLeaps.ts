@@ -1,15 +1,18 @@
 import type { Instant } from "./Instant.ts"
 
-/** The clock went from the one time to the other, without proof that as much time passed. */
+/** The clock went from `from` to `to` without proof that as much time passed. */
 export interface ClockLeap {
   readonly from: Instant
   readonly to: Instant
 }
 
-/** More are not kept: the two oldest become one, from the beginning of the first to the end of the second. */
+/**
+ * At most this many are stored. Beyond it, the two oldest are merged into one, from the beginning of the first to the end of
+ * the second.
+ */
 const KEPT_AT_MOST = 100
 
-/** The leaps without overlap, the oldest first. */
+/** The leaps without overlaps, oldest first. */
 export const withLeap = (leaps: ReadonlyArray<ClockLeap>, leap: ClockLeap): ReadonlyArray<ClockLeap> => {
   const overlaps = ({ from, to }: ClockLeap) => to >= leap.from && from <= leap.to
   const joined = [leap, ...leaps.filter(overlaps)]
@@ -21,8 +24,8 @@ export const withLeap = (leaps: ReadonlyArray<ClockLeap>, leap: ClockLeap): Read
 }
 
 /**
- * So much time has passed at least between two readings of the clock, in milliseconds. Every moment that no leap skipped was lived through once,
- * or more often where the clock was set back.
+ * The least time that has passed between two readings of the clock, in milliseconds. Every moment that no leap skipped really
+ * passed once, or more than once where the clock was set back.
  */
 export const passedAtLeast = (leaps: ReadonlyArray<ClockLeap>, since: Instant, now: Instant): number =>
   leaps.reduce((passed, { from, to }) => passed - Math.max(0, Math.min(to, now) - Math.max(from, since)), now - since)

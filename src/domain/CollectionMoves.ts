@@ -40,7 +40,10 @@ const open: Row<Collection> = {
   Mismatched: mismatch
 }
 
-/** The effect of each fact on a collection. A missing cell is a move that does not exist: the fact is noted and nothing changes. */
+/**
+ * The effect of each fact on a collection. A missing cell is a move that does not exist: the fact is recorded and nothing
+ * changes.
+ */
 export const collectionMoves: MoveTable<CollectionStatus, Collection> = {
   requires_action: {
     ...open,
@@ -65,7 +68,7 @@ export const collectionMoves: MoveTable<CollectionStatus, Collection> = {
   expired: { Succeeded: when(isAPersons, reviewObserved, succeedOr(reviewObserved)) }
 }
 
-/** The payer still has to say the code that was sent. */
+/** Whether the payer still has to enter the code that was sent. */
 export function waitsForCode(record: { readonly status: string; readonly nextAction?: Collection["nextAction"] }): boolean {
   return record.status === "requires_action" && record.nextAction?._tag === "otp"
 }
@@ -100,17 +103,17 @@ function place(collection: Collection, { expiresAt }: FactOf<"Charged">, { at }:
   return placed(collection, expiresAt, at)
 }
 
-/** Found at the provider: it was charged, although the answer to the code was lost. */
+/** The provider has the charge: it was placed, although the answer to the code was lost. */
 function placeFound(collection: Collection, fact: FactOf<"StillPending">, { at }: FactOrigin): Decision<Collection> {
   return placed(tracked(collection, fact.providerReference), collection.expiresAt, at)
 }
 
-/** The transaction goes on waiting for the right one, and only the history tells. */
+/** The transaction keeps waiting for the right code; only the history shows the wrong one. */
 function noteWrongCode(collection: Collection): Decision<Collection> {
   return unchanged({ ...collection, wrongCode: true })
 }
 
-/** The code that came with the request was wrong: nothing was placed, and the transaction begins to wait for the right one. */
+/** The code in the request was wrong: nothing was placed, and the transaction starts to wait for the right one. */
 function waitForCode(collection: Collection, fact: FactOf<"WrongCode">, { at }: FactOrigin): Decision<Collection> {
   const { expiresAt, message, pinId } = fact
   const nextAction = { _tag: "otp", pinId, message, expiresAt } as const
@@ -118,7 +121,10 @@ function waitForCode(collection: Collection, fact: FactOf<"WrongCode">, { at }: 
   return { next, entry: null, event: "collection.requires_action" }
 }
 
-/** It is credited net of its fee. Where nobody knows that, nothing is credited: what is open is asked about again, and a person has the rest. */
+/**
+ * A success is credited net of its fee. Where the fee is unknown, nothing is credited: an open collection is polled again, and
+ * otherwise a person decides.
+ */
 function succeedOr(unpriced: Move<Collection, FactOf<"Succeeded">>): Move<Collection, FactOf<"Succeeded">> {
   return (collection, fact, origin) =>
     fact.fee === null ? unpriced(collection, fact, origin) : succeed(collection, { ...fact, fee: fact.fee }, origin)
@@ -163,7 +169,7 @@ function reroute(
   return unchanged({ ...collection, ...visibleChange(collection, at), ...atNextProvider(fact), ...fee })
 }
 
-/** A person has to look, and the tenant sees what the provider says that the payer paid. */
+/** A person has to look, and the tenant sees the amount that, according to the provider, the payer paid. */
 function reviewObserved(collection: Collection, fact: FactOf<"Succeeded">, { at }: FactOrigin): Decision<Collection> {
   const [observedAmount, observedCurrency] = [fact.amount, fact.currency ?? collection.currency]
   const isShown = collection.observedAmount === observedAmount && collection.observedCurrency === observedCurrency
@@ -175,24 +181,33 @@ function hasOtherFigures({ amount, currency }: Collection, fact: FactOf<"Succeed
   return differs(fact, amount, currency) || (fact.fee ?? ZERO) > amount
 }
 
-/** A success after the end, whose figures are not the record's, or against which a person ruled who knew of it. */
+/**
+ * Whether a success after the final status needs a person: its figures differ from the record's, or a person who knew of it
+ * ruled against it.
+ */
 function isAPersons(collection: Collection, fact: FactOf<"Succeeded">): boolean {
   return isKnownToRuling(collection, fact) || hasOtherFigures(collection, fact)
 }
 
-/** `observedAmount` is what the record says that the payer paid. */
+/** `observedAmount` is what the payer paid, according to the record. */
 function contradictsRecord(collection: Collection, fact: FactOf<"Succeeded">): boolean {
   const { amount, currency, observedAmount } = collection
   return personRuledFailed(collection) || differs(fact, observedAmount ?? amount, currency)
 }
 
-/** A charge of which a part was refunded says of all of it that it was reversed: a person who booked what was listed as taken knows that. */
+/**
+ * When a part of a charge was refunded, the provider reports the whole charge as reversed. A person who booked the part that
+ * was listed as taken knows that.
+ */
 function isBookedAsListed(collection: Collection): boolean {
   const { amount, observedAmount } = collection
   return personRuledFailed(collection) || (knowsTaken(collection) && (observedAmount ?? amount) < amount)
 }
 
-/** A dispute that was won, and what a person booked already; but not one that was won after it was booked, in part or whole. */
+/**
+ * No review is needed for a dispute that was won, nor for what a person has already booked. A dispute that was won after it was
+ * booked, in part or in full, does need one.
+ */
 function needsNobody(collection: Collection, fact: FactOf<"Clawback">): boolean {
   return fact.state === "kept" ? !wasBooked(collection, fact) : personRuledFailed(collection)
 }
@@ -205,7 +220,7 @@ function hasNextAction({ nextAction }: Collection): boolean {
   return nextAction !== null
 }
 
-/** A page is shown once, by the answer to the request. */
+/** The redirect is shown once, in the answer to the request. */
 function isRedirectKnown(collection: Collection, _: Fact, { actor }: FactOrigin): boolean {
   return hasNextAction(collection) || actor !== "request"
 }
@@ -215,7 +230,7 @@ function isBoundToProvider(collection: Collection): boolean {
   return hasHandle(collection) || hasNextAction(collection)
 }
 
-/** A handle of the provider, or a page to pay on, proves that the charge was sent, even where a later query does not find it. */
+/** A handle from the provider, or a page to pay on, proves that the charge was sent, even where a later query does not find it. */
 function isKnownToBeSent(collection: Collection, _: Fact, { actor }: FactOrigin): boolean {
   return actor !== "request" && (hasHandle(collection) || collection.nextAction?._tag === "redirect")
 }

@@ -3,9 +3,9 @@ import type { AppId } from "./Ids.ts"
 import type { Instant } from "./Instant.ts"
 import { may, type OperatorRole, type Permission } from "./Operator.ts"
 
-/** Switches of a whole provider. */
+/** The switches of a whole provider. */
 export const providerKinds = ["provider off", "provider on"] as const
-/** Changes of where money goes, and of who may move it. */
+/** Changes to where money goes, and to who may move it. */
 export const configurationKinds = [
   "corridor set",
   "tenant freeze",
@@ -16,7 +16,7 @@ export const configurationKinds = [
 ] as const
 export type ConfigurationKind = (typeof configurationKinds)[number]
 
-/** A change by a person who looked at the state before it: made only while that state is the same. */
+/** A change by a person who looked at the state first. It is made only if that state is still the same. */
 export type ConfigurationChange =
   | {
       readonly kind: "corridor set"
@@ -24,14 +24,14 @@ export type ConfigurationChange =
       /** In the order in which they are tried. */
       readonly providers: ReadonlyArray<string>
       readonly active: boolean
-      /** When the row that was looked at had last been changed. */
+      /** The `updatedAt` of the row that the person looked at. */
       readonly seen: Instant
     }
   | { readonly kind: "tenant freeze" | "tenant unfreeze"; readonly appId: AppId }
-  /** `seen`: the pin that was looked at. */
+  /** `seen` is the pin that the person looked at. */
   | { readonly kind: "tenant pin"; readonly appId: AppId; readonly provider: string; readonly seen: string | null }
   | { readonly kind: "tenant unpin"; readonly appId: AppId; readonly seen: string }
-  /** `seen`: when the switch that was looked at had last been changed; null where it never was. */
+  /** `seen` is when the switch that the person looked at had last been changed; null where it never was. */
   | { readonly kind: (typeof providerKinds)[number]; readonly provider: string; readonly seen: Instant | null }
 
 export const subjectOf = (change: ConfigurationChange): string => {
@@ -40,7 +40,7 @@ export const subjectOf = (change: ConfigurationChange): string => {
 }
 
 const PROVIDER = "provider/"
-/** A tenant may have the name of a provider. */
+/** The prefix distinguishes a provider from a tenant of the same name. */
 export const providerSubject = (provider: string): string => `${PROVIDER}${provider}`
 export const providerIn = (subject: string): string => subject.slice(PROVIDER.length)
 
@@ -50,16 +50,20 @@ export const corridorName = ({ country, currency, direction, method }: CorridorK
   `${country}/${currency}/${direction}/${method}`
 
 /**
- * Whether a person of this role makes it alone. Who configures does, as on the command line; but nobody lets a frozen tenant move money again alone: it was
- * frozen for a reason, such as stolen keys. And nobody switches a whole provider alone, which concerns every tenant.
+ * Whether a person of this role may make the change alone. A person with `configure` may, as on the command line, with two
+ * exceptions. Unfreezing a tenant always takes two people: it was frozen for a reason, such as stolen keys. So does switching a
+ * whole provider, which affects every tenant.
  */
 export const isMadeAlone = (kind: ConfigurationKind, role: OperatorRole): boolean =>
   kind !== "tenant unfreeze" && !isOfProvider(kind) && may(role, "configure")
 
-/** The permission of a proposal's second person. A whole provider is above the rank of every other switch: an administrator approves it. */
+/**
+ * The permission that the second person of a proposal needs. A switch of a whole provider ranks above every other switch: an
+ * administrator approves it.
+ */
 export const approvalPermission = (kind: string): Permission => (isOfProvider(kind) ? "configure" : "approve")
 
-/** The row as it would be. The reason of a closed one is read by tenants. */
+/** The row after the change. Tenants read the reason of a closed corridor. */
 export const corridorAfter = (
   row: Corridor,
   { active, providers }: Pick<Corridor, "active" | "providers">,
@@ -70,11 +74,14 @@ export const corridorAfter = (
   active,
   providers,
   inactiveReason: active ? null : row.active ? reason : row.inactiveReason,
-  // Later than the one before, whatever a clock says: it is what another person looked at.
+  // Always later than before, whatever the clock says: another person compares it with what they looked at.
   updatedAt: Math.max(at, row.updatedAt + 1)
 })
 
-/** Why a row cannot be so, in one line; null where it can. A provider that it had before stays, whether it is still known or not. */
+/**
+ * Why the row would be invalid, in one line; null where it is valid. A provider that the row already had may stay, even if it
+ * is no longer known.
+ */
 export const corridorMistake = (next: Corridor, before: Corridor, known: ReadonlyArray<string>): string | null => {
   if (next.providers.length === 0) return "a corridor needs a provider: close it where none is to serve it"
   if (new Set(next.providers).size < next.providers.length) return "a provider is named twice"

@@ -5,13 +5,14 @@ import { type MinorUnits, ZERO } from "./Money.ts"
 import { isTerminal } from "./Payment.ts"
 import type { Transaction } from "./Transaction.ts"
 
-// A report by the provider that contradicts the record opens a review case, once. The person who rules on the case knows every report up to
-// its opening; a repetition of those never opens it again. A report that came later, or is new since the ruling, does.
+// A report by the provider that contradicts the record opens a review case once. The person who rules on the case knows every
+// report up to its opening, so a repetition of those never reopens it. A report that arrived later, or is new since the ruling,
+// does.
 
-/** Reports kept of one record. An honest provider makes four at most. */
+/** The most reports stored for one record. An honest provider makes four at most. */
 const REPORTS_AT_MOST = 16
 
-/** The money that a fact reports, as text, so that two reports can be compared; null for a fact that reports none. */
+/** The movement of money that a fact reports, as text, so that two reports can be compared; null for a fact that reports none. */
 export const reportOf = (fact: Fact): string | null => {
   switch (fact._tag) {
     case "Accepted":
@@ -29,7 +30,7 @@ export const reportOf = (fact: Fact): string | null => {
     case "Clawback": {
       const what = `${fact.by} ${fact.id}, ${fact.amount ?? "?"} ${fact.currency}`
       if (fact.state === "taken") return `${TAKEN_BY}${what}`
-      // The provider's word itself: another unknown word is a new report.
+      // This uses the provider's own word: a different unknown word is a new report.
       return fact.state === "unknown" ? `${what}, ${fact.reason ?? "unknown"}` : `${what}, ${fact.state}`
     }
     case "FeeStated":
@@ -39,14 +40,14 @@ export const reportOf = (fact: Fact): string | null => {
   }
 }
 
-/** How a fee is reported that a statement names: neither a success nor a return takes it back. */
+/** How the report of a fee in a statement begins. Neither a success nor a return withdraws it. */
 const FEE = "fee "
 const isFee = (report: string): boolean => report.startsWith(FEE)
 
-/** How a return is reported that a dispute or a refund caused. */
+/** How the report of a return that a dispute or a refund caused begins. */
 const TAKEN_BY = "returned by "
 
-/** The record with the new report. A change of its final status starts the list anew and ends an earlier ruling. */
+/** The record with the new report. When its final status changes, the list starts anew and an earlier ruling ends. */
 export const withReport = <R extends Transaction>(before: R, next: R, fact: Fact): R => {
   const report = reportOf(fact)
   if (next.status !== before.status && isTerminal(next)) {
@@ -63,7 +64,7 @@ export const withReport = <R extends Transaction>(before: R, next: R, fact: Fact
 const saidLast = (said: ReadonlyArray<string>, report: string): ReadonlyArray<string> =>
   [...said.filter((earlier) => earlier !== report), report].slice(-REPORTS_AT_MOST)
 
-/** A person who rules on the record has to know the fee: it is kept, because no answer but this one may ever name it. */
+/** A person who rules on the record has to know the fee. It is stored now, because no later answer may name it. */
 const withReportedFee = <R extends Transaction>(record: R, fact: Fact): R => {
   if (record.kind === "exchange" || record.ofAnother === true) return record
   if (fact._tag === "FeeStated") return { ...record, reported: { amount: movedBy(record, null), fee: fact.fee } }
@@ -72,7 +73,7 @@ const withReportedFee = <R extends Transaction>(record: R, fact: Fact): R => {
   return { ...record, reported: { amount: fact.amount ?? movedBy(record, null), fee: fact.fee } }
 }
 
-/** A provider that agrees with a ruling takes back its earlier reports against it: repeated afterwards they are new. */
+/** A provider that agrees with a ruling withdraws its earlier reports against it: if it repeats them afterwards, they are new. */
 const agreedWith = <R extends Transaction>(record: R, report: string): R => {
   const { ruling } = record
   if (ruling === undefined || ruling === null) return record
@@ -84,7 +85,10 @@ const agreedWith = <R extends Transaction>(record: R, report: string): R => {
     : record
 }
 
-/** Whether a report agrees with a ruling; `found` is the amount that the person established, null where it is the record's. */
+/**
+ * Whether a report agrees with a ruling. `found` is the amount that the person established; null where it is the record's
+ * amount.
+ */
 const agreeingWith = (
   record: Transaction,
   outcome: "successful" | "failed",
@@ -99,32 +103,38 @@ const agreeingWith = (
 
 const isReturn = (report: string): boolean => report.startsWith("returned ")
 
-/** By a list of disputes or refunds, beside which the charge itself goes on saying that it succeeded: neither takes back what the other says. */
+/**
+ * Whether the report comes from a list of disputes or refunds. The charge itself continues to be reported as successful beside
+ * it: neither report withdraws the other.
+ */
 const isListed = (report: string): boolean => /^(returned by |booked before )?(dispute|refund) /.test(report)
 
-/** How a ruling remembers a dispute or a refund that had taken nothing yet, while it booked less than had come in. */
+/** How a ruling remembers a dispute or a refund that had taken nothing yet, when the ruling booked less than had come in. */
 const BOOKED_BEFORE = "booked before "
 
 /** Whether a ruling booked what this dispute or refund took, or may have booked what it was going to take. */
 export const wasBooked = ({ ruling }: Transaction, { by, id }: Extract<Fact, { _tag: "Clawback" }>): boolean => {
   const listed = `${by} ${id},`
-  // A ruling of the release before remembered nothing of its own: it booked all of the charge.
+  // Rulings of the previous release stored nothing of this kind: they booked the whole charge.
   const begins = [`${TAKEN_BY}${listed}`, `${BOOKED_BEFORE}${listed}`, ...(ruling?.outcome === "failed" ? [listed] : [])]
   return ruling?.known.some((report) => begins.some((begin) => report.startsWith(begin))) === true
 }
 
-/** Whether a ruling knew a dispute or a refund that took something, in whole or part. */
+/** Whether a ruling knew of a dispute or a refund that took something, in full or in part. */
 export const knowsTaken = ({ ruling }: Transaction): boolean =>
   ruling?.known.some((report) => report.startsWith(TAKEN_BY)) === true
 
-/** The disputes and refunds among these reports that had taken nothing and not ended: what a person booked less may be for them. */
+/**
+ * The disputes and refunds among these reports that had neither taken anything nor ended. If a person booked less, it may be
+ * because of them.
+ */
 const bookedBefore = (reports: ReadonlyArray<string>): ReadonlyArray<string> =>
   reports.flatMap((report) => {
     const isUnended = /^(dispute|refund) /.test(report) && !report.endsWith(", kept")
     return isUnended ? [`${BOOKED_BEFORE}${report}`] : []
   })
 
-/** Whether a list of its provider showed a dispute or refund of it. */
+/** Whether a list of the provider showed a dispute or a refund of this record. */
 export const wasListed = ({ ruling, said, saidAtOpening }: Transaction): boolean =>
   [...(said ?? []), ...(saidAtOpening ?? []), ...(ruling?.known ?? [])].some(isListed)
 
@@ -149,10 +159,10 @@ const movedBy = (record: Transaction, found: MinorUnits | null): MinorUnits => {
 }
 
 /**
- * The record's memory of a person's ruling. Its known reports are those until the case was opened, those known to earlier rulings, and
- * those that agree with it. The person may not have seen a contradicting report that came later: repeated, it opens the case again. So does
- * one that the provider itself had taken back by then: a return after a success, or a success after a return, is no contradiction but the
- * next event.
+ * The record's memory of a person's ruling. Its known reports are those made before the case was opened, those known to earlier
+ * rulings, and those that agree with it. The person may not have seen a contradicting report that arrived later: if it is
+ * repeated, it reopens the case. So does one that the provider had withdrawn by then: a return after a success, or a success
+ * after a return, is no contradiction but the next event.
  */
 export const afterRuling = (
   record: Transaction,
@@ -191,7 +201,7 @@ export const sentToReview = <R extends Transaction>(record: R, at: Instant): R =
   updatedAt: at
 })
 
-/** Books nothing of what a fact says, because the float cannot hold it, and opens a review. */
+/** Books nothing for a fact that the float cannot hold, and opens a review. */
 export const leftToAPerson = <R extends Transaction>(record: R, fact: Fact, at: Instant): Decision<R> =>
   unchanged(withReport(record, record.needsReview ? record : sentToReview(record, at), fact))
 
@@ -200,7 +210,7 @@ export const isKnownToRuling = ({ ruling }: Transaction, fact: Fact): boolean =>
   return report !== null && ruling?.known.includes(report) === true
 }
 
-/** Opens a review, unless the same report was known to the last ruling. `shown` is the record with what the tenant sees of it. */
+/** Opens a review, unless the last ruling knew the same report. `shown` is the record with the fields that the tenant sees. */
 export const flagged = <R extends Transaction>(record: R, fact: Fact, at: Instant, shown: R = record): Decision<R> => {
   if (isKnownToRuling(record, fact)) return unchanged(record)
   return record.needsReview && shown === record
@@ -208,13 +218,13 @@ export const flagged = <R extends Transaction>(record: R, fact: Fact, at: Instan
     : unchanged({ ...shown, needsReview: true, version: record.version + 1, updatedAt: at })
 }
 
-/** It failed without the provider being sure of it: a provider that has it under way after all contradicts that. */
+/** Whether it failed without certainty from the provider. A provider that still has it under way contradicts such a failure. */
 export const failedUnsurely = ({ doubtedSince, failedBy }: Transaction): boolean =>
   failedBy !== "provider" || doubtedSince !== undefined
 
-/** A person ruled that no money moved, or that all of it came back. */
+/** Whether a person ruled that no money moved, or that all of it came back. */
 export const personRuledFailed = ({ ruling }: Transaction): boolean => ruling?.outcome === "failed"
 
-/** Whether a success reports other figures than the record's. A figure that is not reported contradicts nothing. */
+/** Whether a success reports figures other than the record's. A figure that is not reported contradicts nothing. */
 export const differs = (fact: Extract<Fact, { _tag: "Succeeded" }>, amount: bigint, currency: string): boolean =>
   (fact.amount !== null && fact.amount !== amount) || (fact.currency !== null && fact.currency !== currency)

@@ -23,7 +23,7 @@ export const Country = Schema.String.check(
   description: "A country as two capital letters (ISO 3166-1), such as UG"
 })
 
-/** The key of a corridor. Capability is per (country, currency, direction, method), never per country. */
+/** The key of a corridor. Capability is defined per (country, currency, direction, method), never per country. */
 export const CorridorKey = Schema.Struct({
   country: exemplified(Country, "NG"),
   currency: exemplified(Currency, "NGN"),
@@ -35,7 +35,7 @@ export const CorridorKey = Schema.Struct({
 })
 export type CorridorKey = typeof CorridorKey.Type
 
-/** The key alone, of a row or a record that has more. */
+/** The key alone, taken from a row or a record with more fields. */
 export const corridorKeyOf = ({ country, currency, direction, method }: CorridorKey): CorridorKey => ({
   country,
   currency,
@@ -49,24 +49,27 @@ export const CustomerAction = Schema.Literals(["none", "handset_pin", "otp", "re
 })
 export type CustomerAction = typeof CustomerAction.Type
 
-/** From the best to the worst. */
+/** From best to worst. */
 export const Availability = Schema.Literals(["operational", "degraded", "down"]).annotate({
   identifier: "Availability",
   description: "How well a corridor works just now. It is advice: it refuses nothing"
 })
 export type Availability = typeof Availability.Type
 
-/** How the providers of a corridor are ordered: as its row has them, by the success of the last hour, or by the price of each payment. */
+/**
+ * How the providers of a corridor are ordered: as listed in its row, by success rate over the last hour, or by the price of
+ * each payment.
+ */
 export const Preference = Schema.Literals(["order", "success", "price"])
 export type Preference = typeof Preference.Type
 
-/** One corridor row (contract COR-5, COR-6). `active` is the corridor switch: nothing else refuses; `availability` is advice. */
+/** One corridor row (contract COR-5, COR-6). `active` is the only switch that refuses payments; `availability` is advice. */
 export const Corridor = Schema.Struct({
   ...CorridorKey.fields,
   active: Schema.Boolean,
-  /** Never empty; those that are tried, in order. */
+  /** Never empty. The providers that are tried, in this order. */
   providers: Schema.Array(Schema.String),
-  /** Whether they are tried in that order, by their success or by their price. */
+  /** Whether they are tried in that order, by success or by price. */
   preference: Preference,
   networks: Schema.Array(Schema.String),
   minimum: Schema.NullOr(MinorUnits),
@@ -87,14 +90,17 @@ const aliases: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   TZ: { VODACOM: "MPESA" }
 }
 
-/** The network's code as the corridor lists it, whatever its case or alias; undefined where the corridor has no such network. */
+/**
+ * The network's code as the corridor lists it, whatever the case or alias of the given one; undefined where the corridor has no
+ * such network.
+ */
 export const networkOf = (corridor: Pick<Corridor, "networks">, country: string, network: string): string | undefined => {
   const upper = network.toUpperCase()
   const code = aliases[country]?.[upper] ?? upper
   return corridor.networks.includes(code) ? code : undefined
 }
 
-/** How well a corridor works of whose providers so many are tried, and so many are held back because they fail. */
+/** How well a corridor works, given the number of providers that are tried and the number of those whose circuit is open. */
 export const availabilityOf = (tried: number, open: number): Availability =>
   open === 0 ? "operational" : open < tried ? "degraded" : "down"
 

@@ -1,6 +1,9 @@
 import { Schema } from "effect"
 
-/** The twelve currencies and how many decimals each has (contract AMT-2). A currency that is not here has no exponent and is refused. */
+/**
+ * The twelve currencies and the number of decimals of each (contract AMT-2). A currency that is not listed has no exponent and
+ * is refused.
+ */
 export const exponents = {
   UGX: 0,
   RWF: 0,

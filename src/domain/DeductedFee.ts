@@ -1,29 +1,30 @@
 import { Effect } from "effect"
 import { larger, type MinorUnits, minor, minusOrZero, smaller, ZERO } from "./Money.ts"
 
-// The part of a budget that can be sent when the fee is deducted from it. `PayoutPricing` asks the provider for the fee.
+// Computes the part of a budget that can be sent when the fee is deducted from it. `PayoutPricing` asks the provider for the
+// fee.
 
-/** Each step is a free call to the provider: a bisection over one fee step of 2^20 minor units ends well within it. */
+/** Each step is a free call to the provider. A bisection over one fee step of 2^20 minor units needs fewer. */
 export const QUOTES_AT_MOST = 24
 
-/** The amount that a budget can send, and its fee. `reachesMinimum` is false when even the minimum and its fee do not fit. */
+/** The amount that a budget can send, and its fee. `reachesMinimum` is false when not even the minimum and its fee fit. */
 export interface ReducedAmount<Q> {
   readonly amount: MinorUnits
   readonly quote: Q
   readonly reachesMinimum: boolean
 }
 
-/** The fee must not fall as the amount rises, but at the amounts of `fallsAt`. */
+/** The fee must not fall as the amount rises, except at the amounts in `fallsAt`. */
 interface Quoted {
   readonly fee: MinorUnits
   readonly fallsAt?: ReadonlyArray<MinorUnits>
 }
 
 /**
- * The largest amount x >= floor with x + fee(x) <= budget, and its quote (contract PAY-13: what remains, less than
- * one fee step, stays in the float). `quoteOf` asks the provider. Amounts under the floor are never asked for, because a provider refuses to
- * quote them. Where the fee falls, each stretch in which it does not is looked through, the highest first: only the price of a contract falls,
- * and costs no call.
+ * The largest amount x >= floor with x + fee(x) <= budget, and its quote (contract PAY-13: the remainder, less than one fee
+ * step, stays in the float). `quoteOf` asks the provider. It is never called for an amount under the floor, because a provider
+ * refuses to quote one. Where the fee falls at some amounts, each stretch between them is searched, the highest first. Only
+ * fees that are computed from a contract fall, and those cost no call.
  */
 export const largestAmountWithin = Effect.fnUntraced(function* <Q extends Quoted, E, R>(
   budget: MinorUnits,
@@ -43,7 +44,7 @@ export const largestAmountWithin = Effect.fnUntraced(function* <Q extends Quoted
   return found.reachesMinimum ? found : highest
 })
 
-/** The same of the amounts from `least` to the top one, among which the fee does not fall. */
+/** The same for the amounts from `least` to the top one, among which the fee does not fall. */
 const largestBetween = Effect.fnUntraced(function* <Q extends Quoted, E, R>(
   least: MinorUnits,
   top: { readonly amount: MinorUnits; readonly quote: Q },
@@ -51,7 +52,8 @@ const largestBetween = Effect.fnUntraced(function* <Q extends Quoted, E, R>(
   quoteOf: (amount: MinorUnits) => Effect.Effect<Q, E, R>
 ) {
   const net = smaller(minusOrZero(budget, top.quote.fee), top.amount)
-  // The top has the highest fee of them, so `net` always fits; the least may fit where its own fee is lower.
+  // The top amount has the highest fee of the stretch, so `net` always fits. The least amount may fit even where `net` is below
+  // it, because its own fee is lower.
   let fits = larger(net, least)
   let quote = yield* quoteOf(fits)
   if (fits + quote.fee > budget) return { amount: net, quote: top.quote, reachesMinimum: false } satisfies ReducedAmount<Q>

@@ -4,7 +4,10 @@ import type { AppId, Mode, Reference } from "./Ids.ts"
 import { type Instant, iso } from "./Instant.ts"
 import type { EndpointName } from "./WebhookEndpoint.ts"
 
-/** Due: an attempt will be made. Parked: the schedule is over, or the endpoint said 410; it waits to be asked for again. */
+/**
+ * Due: an attempt will be made. Parked: the schedule is over, or the endpoint answered 410; no attempt is made until someone
+ * asks for a redelivery.
+ */
 export const DeliveryStatus = Schema.Literals(["due", "delivered", "parked"]).annotate({
   identifier: "DeliveryStatus",
   description:
@@ -17,11 +20,11 @@ export interface DeliveryAttempt {
   readonly durationMs: number
   /** Null when there was no answer. */
   readonly status: number | null
-  /** The first bytes of the answer, or a sentence that says that there was none. */
+  /** The first bytes of the answer, or a sentence that says why there was none. */
   readonly excerpt: string
 }
 
-/** One event on its way to one endpoint. */
+/** The delivery of one event to one endpoint. */
 export interface Delivery {
   readonly id: Reference
   readonly appId: AppId
@@ -29,30 +32,30 @@ export interface Delivery {
   readonly endpoint: EndpointName
   readonly eventId: Reference
   readonly eventType: EventType
-  /** The transaction that the event tells of; null for `webhook.test`. */
+  /** The transaction that the event is about; null for `webhook.test`. */
   readonly reference: Reference | null
   readonly status: DeliveryStatus
   readonly nextAttemptAt: Instant | null
   readonly createdAt: Instant
   readonly completedAt: Instant | null
-  /** The last ones, oldest first. */
+  /** The latest attempts, oldest first. */
   readonly attempts: ReadonlyArray<DeliveryAttempt>
 }
 
 /**
- * The only error that a tenant sees for an endpoint that did not get the request. The exact cause would reveal names inside our network and
- * the owners of certificates; only our log has it.
+ * The only error that a tenant sees for an endpoint that the request did not reach. The exact cause would reveal names inside
+ * our network and the owners of certificates, so it goes to our log only.
  */
 export const NOT_REACHED =
   "The endpoint could not be reached. Its name must lead to public addresses only, and they must accept a TLS connection with a valid certificate."
-/** Of a loopback address, which development alone allows: it reveals nothing. */
+/** For a loopback address, which only development allows: it reveals nothing. */
 export const NOT_LISTENING =
   "The connection to this machine was refused: no program listens at the endpoint's address. Start your receiver, or set the endpoint to its port."
-/** The endpoint had the request. */
+/** The endpoint received the request. */
 export const CUT_OFF = "The connection ended before an answer."
 export const noAnswerWithin = (ms: number): string => `no answer within ${ms} ms`
 
-/** Attempts of releases that kept the network's own words are shown without them. */
+/** Attempts of earlier releases, which stored the network's own error, are shown without it. */
 const ownWords = (excerpt: string): string =>
   excerpt === CUT_OFF || excerpt === NOT_LISTENING || /^no answer within \d+ ms$/.test(excerpt) ? excerpt : NOT_REACHED
 

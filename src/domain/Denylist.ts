@@ -3,18 +3,18 @@ import { maskedName, maskedNumber } from "./Masking.ts"
 import { msisdnAsWritten, spellingsOf } from "./Msisdn.ts"
 import { accountIdentity, deniedIdentity, nameIdentity, plainText, sortedWords, withoutAccents } from "./PartyIdentity.ts"
 
-/** The refusal that a row stands for: a destination of payouts, or a number or a name that screening denies. */
+/** The refusal that a row causes: of payouts to a destination, or by screening, of a number or a name. */
 export const DenylistKind = Schema.Literals(["destination", "screened_number", "screened_name"])
 export type DenylistKind = typeof DenylistKind.Type
 
-/** The owner of the digits: a phone and an account with the same ones are two parties. */
+/** The kind of number that the digits are: a phone and an account with the same digits are two parties. */
 export const DeniedParty = Schema.Literals(["phone", "account"])
 export type DeniedParty = typeof DeniedParty.Type
 
-/** One row as an operator sees it: the value itself is kept as a keyed HMAC only. */
+/** One row as an operator sees it. The value itself is stored only as a keyed HMAC. */
 export const DenylistEntry = Schema.Struct({
   kind: DenylistKind,
-  /** Null where it has letters, and of rows of earlier releases: it denies whoever has the same spelling. */
+  /** Null where the value has letters, and in rows of earlier releases: such a row denies every party with the same spelling. */
   party: Schema.NullOr(DeniedParty),
   masked: Schema.String,
   reason: Schema.String,
@@ -22,20 +22,20 @@ export const DenylistEntry = Schema.Struct({
 })
 export type DenylistEntry = typeof DenylistEntry.Type
 
-/** An operator's description of a value. */
+/** How an operator describes a value. */
 export interface DeniedAs {
-  /** Of a national number. */
+  /** The country of a national number. */
   readonly country: string | null
-  /** Whether it is an account's number, and no phone's. */
+  /** Whether it is an account number and not a phone number. */
   readonly isAccount: boolean
 }
 
-/** A value as the list keeps it: its spelling as a keyed HMAC only. */
+/** A value as the list stores it: its spelling becomes a keyed HMAC. */
 export interface Denial extends Pick<DenylistEntry, "party" | "masked"> {
   readonly spelling: string
 }
 
-/** A value as the list keeps it; or the reason why the entry would match no party, or would be ambiguous. */
+/** A value as the list stores it, or the reason why the entry would match no party or be ambiguous. */
 export const newDenial = (kind: DenylistKind, value: string, { country, isAccount }: DeniedAs): Result.Result<Denial, string> => {
   if (!/[\p{L}\p{N}]/u.test(plainText(value))) return Result.fail("the value has no letter and no digit: it would deny nobody")
   if (kind === "screened_name") return Result.succeed({ spelling: nameIdentity(value), party: null, masked: maskedName(value) })
@@ -51,21 +51,28 @@ const NUMBER = /^[\p{Nd}\p{Pd}\s+.()/]+$/u
 const AMBIGUOUS =
   "the value is no phone number with its country's prefix: add --country for a national number, or --account where it is the number of an account"
 
-/** A value that a payment names. One that is no phone's number and no account's (a name, an address, a handle) is compared with every row. */
+/**
+ * A value that a payment names. A value that is neither a phone nor an account number (a name, an address, a handle) is
+ * compared with every row.
+ */
 export interface NamedValue {
   readonly value: Redacted.Redacted
   readonly party: DeniedParty | null
 }
 
-/** A spelling under which a value may be kept, and whose rows deny it: of its own party, of any (null), or those that name none. */
+/**
+ * A spelling under which a value may be stored, and which rows under it deny the value: those of its own party, of any party
+ * (null), or those that name no party.
+ */
 export interface DeniedSpelling {
   readonly spelling: string
   readonly of: DeniedParty | "unsaid" | null
 }
 
 /**
- * The spellings under which a value may be kept: rows of earlier releases have others, and only who is looked up can be spelled so again. Such
- * a row does not say whose digits it has: a person too many is denied rather than one too few.
+ * The spellings under which a value may be stored. Rows of earlier releases use other spellings, which can only be rebuilt from
+ * the value that is looked up. Such a row does not say what kind of number it has: it may deny one party too many, but never
+ * one too few.
  */
 export const deniedSpellings = (kind: DenylistKind, { party, value }: NamedValue): ReadonlyArray<DeniedSpelling> => {
   const text = Redacted.value(value)
@@ -77,7 +84,10 @@ export const deniedSpellings = (kind: DenylistKind, { party, value }: NamedValue
   return [...spelledAs([...now, ...beside], party), ...spelledAs(before, "unsaid")]
 }
 
-/** Of the second of two parties with the same digits: releases before know the plain spelling alone, and it is the first one's. */
+/**
+ * The spelling of the second of two parties with the same digits. Earlier releases know only the plain spelling, which belongs
+ * to the first.
+ */
 export const besideSpelling = (party: DeniedParty, spelling: string): string => `${party}|${spelling}`
 
 const spelledAs = (spellings: Iterable<string>, of: DeniedSpelling["of"]): ReadonlyArray<DeniedSpelling> =>
@@ -85,7 +95,7 @@ const spelledAs = (spellings: Iterable<string>, of: DeniedSpelling["of"]): Reado
 
 const MAY_BE_A_NUMBER = /^\+?[\d\s().-]{4,}$/
 
-/** A phone's number was kept as it was written. */
+/** A phone number was stored as it was written. */
 const earlierNumbers = (value: string): ReadonlyArray<string> => [
   MAY_BE_A_NUMBER.test(value.trim()) ? value.replace(/\D/g, "") : value.trim().toLowerCase(),
   ...(value.startsWith("+") ? spellingsOf(value) : [])

@@ -1,23 +1,23 @@
 import { Schema } from "effect"
 
-// The meaning of a record's members, in the words of the API's users. The API description shows it.
+// The meaning of a record's fields, in the words of the API's users. The OpenAPI description shows it.
 
-/** A member with its description, and in an error with a value to show. */
+/** A field with its description and, for errors, an example value. */
 export const described = <S extends Schema.Top>(schema: S, description: string, example?: S["Encoded"]): S["Rebuild"] =>
   schema.annotateKey({ description, ...shown(example) })
 
-/** A member that may be left out, with its description, and in an error with a value to show. */
+/** An optional field with its description and, for errors, an example value. */
 export const optional = <S extends Schema.Top>(
   schema: S,
   description: string,
   example?: S["Encoded"]
 ): Schema.optionalKey<S>["Rebuild"] => Schema.optionalKey(schema).annotateKey({ description, ...shown(example) })
 
-/** A member with a value to show, whose schema describes itself. */
+/** A field with an example value, whose schema describes itself. */
 export const exemplified = <S extends Schema.Top>(schema: S, example: S["Encoded"]): S["Rebuild"] =>
   schema.annotateKey(shown(example))
 
-/** The member's value to show; undefined for none. */
+/** The field's example value; undefined where it has none. */
 export const exampleOf = (member: Schema.Top): unknown => Schema.resolveAnnotationsKey(member)?.[EXAMPLE]
 
 const EXAMPLE = "gateway/example"

@@ -4,7 +4,7 @@ import { type Instant, iso } from "./Instant.ts"
 import { json } from "./Json.ts"
 import type { Transaction } from "./Transaction.ts"
 
-/** Every kind of event that a tenant can subscribe to (contract HOOK-6). */
+/** Every event type that a tenant can subscribe to (contract HOOK-6). */
 export const EventType = Schema.Literals([
   "collection.requires_action",
   "collection.pending",
@@ -33,7 +33,7 @@ export const EventType = Schema.Literals([
 })
 export type EventType = typeof EventType.Type
 
-/** The events of an endpoint whose owner chose none: the terminal ones, and those that report that money moved once more. */
+/** The event types of an endpoint whose owner chose none: the terminal ones, and those that report a later movement of money. */
 export const defaultSubscription = [
   "collection.successful",
   "collection.failed",
@@ -51,8 +51,8 @@ export const defaultSubscription = [
 const updates = { collection: "collection.updated", payout: "payout.updated", exchange: "fx.updated" } as const
 
 /**
- * The event of a step: the one that the step names, or that something else of the record has changed. Null where the tenant sees the record as
- * before. So no version is without its event (contract HOOK-9).
+ * The event of a step: the type that the step names, or the type for "something else in the record changed". Null where the
+ * tenant sees the record unchanged. So every version has its event (contract HOOK-9).
  */
 export const tellingOf = (before: Transaction, next: Transaction, named: EventType | null): EventType | null =>
   named ?? (next.version === before.version ? null : updates[next.kind])
@@ -63,13 +63,13 @@ export interface OutboxEvent {
   readonly appId: AppId
   readonly mode: Mode
   readonly type: EventType
-  /** The transaction that it tells of; null for `webhook.test`, and for what concerns a float alone. */
+  /** The transaction that the event is about; null for `webhook.test`, and for an event about a float alone. */
   readonly reference: Reference | null
   readonly at: Instant
   readonly body: string
 }
 
-/** Freezes an event. `data` is the tenant-safe record as `View` gives it. */
+/** Freezes an event. `data` is the tenant-safe record that `View` builds. */
 export const encodeEvent = (event: Omit<OutboxEvent, "body">, data: unknown): OutboxEvent => ({
   ...event,
   body: json({

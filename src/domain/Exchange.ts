@@ -9,7 +9,10 @@ import { Failure, reviewMemory, sentWithAccount } from "./Payment.ts"
 export const ExchangeStatus = Schema.Literals(["pending", "successful", "failed"])
 export type ExchangeStatus = typeof ExchangeStatus.Type
 
-/** Money from one of the tenant's positions into another (contract FX-5). Only the provider's rate is paid for it: there is no fee beside it. */
+/**
+ * Moves money from one of the tenant's positions into another (contract FX-5). The provider's rate is its only cost: there is
+ * no separate fee.
+ */
 export const Exchange = Schema.Struct({
   kind: Schema.Literal("exchange"),
   status: ExchangeStatus,
@@ -21,17 +24,17 @@ export const Exchange = Schema.Struct({
   providerReference: Schema.NullOr(Schema.String),
   needsReview: Schema.Boolean,
   quoteId: Reference,
-  /** The amount that leaves the float, in `currency`; held in full from the first moment. */
+  /** The amount that leaves the float, in `currency`. It is held in full from the start. */
   amount: MinorUnits,
   currency: Currency,
-  /** The quoted amount until it is booked, then the amount that the exchange brought, rounded down to its currency. */
+  /** The quoted amount until the exchange is booked, then the amount that it yielded, rounded down to its currency. */
   destinationAmount: MinorUnits,
   destinationCurrency: Currency,
-  /** The provider's own figure behind `destinationAmount`, major units, every digit. */
+  /** The provider's own figure behind `destinationAmount`, in major units, with every digit. */
   rawDestinationAmount: Schema.String,
   /** Decimal text, as quoted. */
   rate: Schema.String,
-  /** Compact JSON text of an object, echoed as it came. */
+  /** The compact JSON text of an object, echoed as it was sent. */
   metadata: Schema.String,
   version: Schema.Number.check(Schema.isInt()),
   failure: Schema.NullOr(Failure),
@@ -71,13 +74,16 @@ const amountsView = (amounts: Pick<Exchange, "amount" | "currency" | "destinatio
   fee_currency: amounts.currency
 })
 
-/** A price of an exchange, held for its tenant and mode until it expires; good for one exchange. */
+/** A price for an exchange, held for its tenant and mode until it expires. It is good for one exchange. */
 export const Quote = Schema.Struct({
   id: Reference,
   appId: AppId,
   mode: Mode,
   provider: Schema.String,
-  /** The fingerprint of the account there that quoted it, and that alone executes it; none of a quote from before it was kept. */
+  /**
+   * The fingerprint of the provider account that quoted it, which alone can execute it; absent in a quote from before it was
+   * stored.
+   */
   account: Schema.optionalKey(Schema.NullOr(Schema.String)),
   /** The provider's own handle. */
   token: Schema.String,
@@ -89,7 +95,7 @@ export const Quote = Schema.Struct({
   rate: Schema.String,
   createdAt: Instant,
   expiresAt: Instant,
-  /** Whom it was asked of, and what came of each, as text (`Candidates`); none of a quote from before it was kept. */
+  /** The providers that were asked and the verdict on each, as text (`Candidates`); absent in a quote from before it was stored. */
   candidates: Schema.optionalKey(Schema.NullOr(Schema.String))
 })
 export type Quote = typeof Quote.Type

@@ -20,8 +20,8 @@ import {
 } from "./MoveTable.ts"
 
 /**
- * The effect of each fact on an exchange. A missing cell is a move that does not exist: the fact is noted and nothing changes. An exchange
- * that the provider takes back is reviewed by a person.
+ * The effect of each fact on an exchange. A missing cell is a move that does not exist: the fact is recorded and nothing
+ * changes. An exchange that the provider takes back is reviewed by a person.
  */
 export const exchangeMoves: MoveTable<ExchangeStatus, Exchange> = {
   pending: {
@@ -30,7 +30,7 @@ export const exchangeMoves: MoveTable<ExchangeStatus, Exchange> = {
     Unknown: trackNamed,
     Succeeded: when(isFarFromQuote, review, succeed),
     Refused: fail,
-    // A handle of the provider proves that the exchange was sent, even where a later query does not find it.
+    // A handle from the provider proves that the exchange was sent, even where a later query does not find it.
     NotSent: when(hasHandle, note, fail),
     Returned: review
   },
@@ -43,13 +43,13 @@ export const exchangeMoves: MoveTable<ExchangeStatus, Exchange> = {
 }
 
 /**
- * How far what an exchange brought may lie from its quote, in hundredths of a percent. A quote is for the exchange's own token and lives
- * for half a minute: what may differ is where a floor falls, and the little that a market moves meanwhile. One percent is more than
- * either, and less than any mistake of a digit, a unit or a pair of currencies.
+ * How far the yield of an exchange may be from its quote, in hundredths of a percent. A quote is bound to the exchange's own
+ * token and lives for half a minute, so that only rounding and small moves of the market can make a difference. One percent is
+ * more than both, and less than any mistake of a digit, a unit or a currency pair.
  */
 const APART_AT_MOST = 100n
 const WHOLE = 10_000n
-/** The provider and we may each have cut off a unit. */
+/** The provider and the gateway may each have cut off one unit. */
 const FLOORS = 2n
 
 function succeed(exchange: Exchange, fact: FactOf<"Succeeded">, { at }: FactOrigin): Decision<Exchange> {
@@ -81,15 +81,15 @@ function fail(exchange: Exchange, fact: FactOf<"Refused" | "NotSent">, origin: F
 }
 
 /**
- * The booked amount is what the exchange brought, even where it differs from the quote: the shared wallet received that amount, and the
- * tenant's claim on it must be neither more nor less. Without the provider's figure, the quoted amount is booked.
+ * The booked amount is what the exchange yielded, even where it differs from the quote: the shared wallet received that amount,
+ * and the tenant's claim on it must be neither more nor less. Without a figure from the provider, the quoted amount is booked.
  */
 const broughtBy = (exchange: Exchange, { exchanged }: FactOf<"Succeeded">) => {
   const { destinationAmount, destinationCurrency, rawDestinationAmount } = exchange
   return exchanged ?? { amount: destinationAmount, currency: destinationCurrency, raw: rawDestinationAmount }
 }
 
-/** Another source, another currency, an amount of zero or a figure far from the quote is never booked. */
+/** A different source amount or currency, an amount of zero, or a figure far from the quote is never booked. */
 function isFarFromQuote(exchange: Exchange, fact: FactOf<"Succeeded">): boolean {
   const isOtherSource =
     (fact.amount !== null && fact.amount !== exchange.amount) || (fact.currency !== null && fact.currency !== exchange.currency)

@@ -10,16 +10,19 @@ const note = Schema.String
 /** The number by which the payer or recipient knows the payment (`ProviderReceipt`); absent where the answer has none. */
 const receipt = Schema.optionalKey(Schema.String)
 
-/** Why a payout or charge was refused: by the other side, by our shared pool, by a limit, by our own configuration, or else. */
+/**
+ * Why a payout or a charge was refused: because of the other party, our shared pool, a limit, our own configuration, or
+ * something else.
+ */
 export const RefusalKind = Schema.Literals(["party", "pool", "limit", "config", "other"])
 export type RefusalKind = typeof RefusalKind.Type
 
 /**
- * A fact about one transaction. Its source is the answer to the request, a poll (for a callback or by the schedule), or a person. `Unknown`
- * is a fact too: the outcome is unknown.
+ * A fact about one transaction. It comes from the answer to the request, from a poll (scheduled, or triggered by a callback),
+ * or from a person. `Unknown` is a fact too: the outcome is unknown.
  */
 export const Fact = Schema.TaggedUnion({
-  /** The provider took it and works on it; `observed` is its echo of what it will charge. */
+  /** The provider accepted it and is working on it. `observed` is the provider's echo of what it will charge. */
   Accepted: {
     providerReference,
     receipt,
@@ -37,7 +40,7 @@ export const Fact = Schema.TaggedUnion({
   },
   /** A code was sent to the payer; nothing was charged yet. */
   CodeSent: { note },
-  /** The provider did not take the code: nothing was placed, and the payer may say another one until `expiresAt`. */
+  /** The provider rejected the code: nothing was placed, and the payer may enter another one until `expiresAt`. */
   WrongCode: {
     pinId: Schema.String,
     message: Schema.String,
@@ -45,11 +48,11 @@ export const Fact = Schema.TaggedUnion({
     attemptsRemaining: Schema.Number.check(Schema.isInt()),
     note
   },
-  /** The provider took a code, or may have: a charge may have been placed, and the payer has until `expiresAt` to finish it. */
+  /** The provider accepted a code, or may have: a charge may have been placed, and the payer has until `expiresAt` to finish it. */
   Charged: { expiresAt: Instant, note },
   /**
-   * Money moved: `amount` without fees, `fee` where the provider named it, both in `currency`. `exchanged` is what an exchange brought,
-   * floored to its currency, with the provider's own figure; without it the quoted amount stands.
+   * Money moved: `amount` without fees, and `fee` where the provider named it, both in `currency`. `exchanged` is the yield of
+   * an exchange, rounded down to its currency, with the provider's own figure; without it the quoted amount stands.
    */
   Succeeded: {
     providerReference,
@@ -61,8 +64,8 @@ export const Fact = Schema.TaggedUnion({
     note
   },
   /**
-   * A definite refusal or failure: nothing moved and nothing will. `isUnsure`: by the provider's documents it is to be looked at once more, some time later,
-   * and only then.
+   * A definite refusal or failure: nothing moved and nothing will. `isUnsure`: the provider's documentation requires one more
+   * query, some time later, before it is final.
    */
   Refused: {
     providerReference,
@@ -75,8 +78,8 @@ export const Fact = Schema.TaggedUnion({
   /** Provably never left this process. */
   NotSent: { note },
   /**
-   * Provably never left for the provider before, and goes to this one now, with this account of it; `fee` is what this one quoted, or of
-   * a charge what its contract says; null where its answers name that.
+   * It provably never left for the previous provider, and now goes to this one, with this account. `fee` is what this provider
+   * quoted or, for a charge, what its contract states; null where its answers name the fee.
    */
   Rerouted: {
     provider: Schema.String,
@@ -86,8 +89,8 @@ export const Fact = Schema.TaggedUnion({
     note
   },
   /**
-   * Sent, and no answer that can be believed. `reason` chooses the code that the tenant sees; `providerReference` is there where an answer
-   * names ours, and only its figures cannot be believed.
+   * The request was sent, and there is no answer that can be believed. `reason` determines the code that the tenant sees.
+   * `providerReference` is present where the answer is about our transaction and only its figures cannot be believed.
    */
   Unknown: {
     reason: Schema.Literals(["timeout", "unavailable", "bad_response"]),
@@ -95,8 +98,9 @@ export const Fact = Schema.TaggedUnion({
     note
   },
   /**
-   * Asked, and still under way. `isUnfinished`: the payer has not done their part, and still may; nothing moved until then. `isDoubted`: the provider says
-   * that it failed, which is believed when it says so once more. `payableUntil`: its payer may pay it until then, and nobody can end it before.
+   * The provider was asked, and it is still under way. `isUnfinished`: the payer has not done their part and still may; nothing
+   * moved until then. `isDoubted`: the provider reports a failure, which is believed once it is repeated. `payableUntil`: the
+   * payer may pay until then, and nothing can end it earlier.
    */
   StillPending: {
     providerReference,
@@ -107,17 +111,17 @@ export const Fact = Schema.TaggedUnion({
     note
   },
   /**
-   * The provider has our reference for another party: its key was used before, for another request, and a restore made us forget that one.
-   * Whatever the provider says by this reference is said of the other one.
+   * The provider knows our reference for another party: a restore made us forget the request that first used the idempotency
+   * key. Every report of the provider under this reference is about that other request.
    */
   Mismatched: { note },
-  /** Asked, and the provider has nothing by our reference. Proves nothing by itself. */
+  /** The provider was asked, and has nothing under our reference. By itself this proves nothing. */
   NotFound: { note },
-  /** The window passed and an authenticated query said neither success nor live. */
+  /** The window passed, and an authenticated query reported neither a success nor an open transaction. */
   Expired: { note },
   /**
-   * Delivered, and then sent back: `amount` of `currency` came back until now, with the fee only where `fee` says so. `charged` is the
-   * fee that the delivery cost, where the provider names it; `at` is null where the provider does not say when.
+   * Delivered and then sent back: so far `amount` of `currency` came back, with the fee only where `fee` says so. `charged` is
+   * the fee that the delivery cost, where the provider names it. `at` is null where the provider does not say when.
    */
   Returned: {
     receipt,
@@ -129,9 +133,10 @@ export const Fact = Schema.TaggedUnion({
     note
   },
   /**
-   * A dispute of a collection, or a refund that was made at the provider. `open`: the claim is made, and no money moved yet; `taken`: it
-   * was taken back; `kept`: it ended, and nothing was taken. `unknown`: the gateway does not know the provider's word, which `reason` has.
-   * `id` is the provider's. Null stands for a figure that the provider does not give. `answerBy` is the time limit to answer a dispute.
+   * A dispute of a collection, or a refund that was made at the provider. `open`: the claim was made, and no money has moved
+   * yet. `taken`: the money was taken back. `kept`: it ended, and nothing was taken. `unknown`: the gateway does not know the
+   * provider's word, which is in `reason`. `id` is the provider's. A figure that the provider does not give is null. `answerBy`
+   * is the deadline for answering a dispute.
    */
   Clawback: {
     by: Schema.Literals(["dispute", "refund"]),
@@ -143,13 +148,14 @@ export const Fact = Schema.TaggedUnion({
     answerBy: Schema.NullOr(Instant),
     note
   },
-  /** A row of the provider's statement names this fee for what is booked with another one; `note` says which row. */
+  /** A row of the provider's statement names this fee for a movement that is booked with another one. `note` says which row. */
   FeeStated: { fee: MinorUnits, note }
 })
 export type Fact = typeof Fact.Type
 
 /**
- * The source of a fact, kept in the history. `reconciler` is the poller, by the schedule; `operator` a person who had the provider asked.
+ * Who brought a fact, as stored in the history. `reconciler` is the scheduled poller; `operator` is a person who had the
+ * provider polled.
  */
 export const Actor = Schema.Literals(["request", "callback", "reconciler", "review", "operator"])
 export type Actor = typeof Actor.Type

@@ -2,7 +2,7 @@ import type { Mode } from "./Ids.ts"
 import { type FailureCode, isTerminal } from "./Payment.ts"
 import type { Transaction, TransactionKind } from "./Transaction.ts"
 
-/** How a transaction ended, in words of which there are few, whoever asks for what: they can be counted by. */
+/** How a transaction ended, in a small fixed set of words, so that a metric can have them as labels. */
 export interface FinalOutcome {
   readonly kind: TransactionKind
   readonly mode: Mode
@@ -13,12 +13,12 @@ export interface FinalOutcome {
   readonly failure: FailureCode | typeof NO_FAILURE
 }
 
-/** In the place of a failure's code where there is none. */
+/** Stands in place of the failure code where there is none. */
 export const NO_FAILURE = "none"
 
 /**
- * How the transaction ended by this change, as the record says after it; null where it did not. A transaction ends once: what a late fact or
- * a person makes of one that had ended is a correction of it, and no second end.
+ * How the transaction ended by this change, according to the record after it; null where it did not end. A transaction ends
+ * once: a late fact or a person's ruling on one that had ended is a correction, not a second end.
  */
 export const finalOutcome = (before: Transaction, next: Transaction): FinalOutcome | null =>
   isTerminal(before) || !isTerminal(next)

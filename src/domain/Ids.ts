@@ -4,18 +4,21 @@ import { Schema } from "effect"
 export const AppId = Schema.String.check(Schema.isPattern(/^[a-z0-9_-]{1,40}$/u)).pipe(Schema.brand("AppId"))
 export type AppId = typeof AppId.Type
 
-/** The handle of a transaction, an exchange or an event: 26 Crockford base32 characters, random to everybody without the key (ReferenceBucket). */
+/**
+ * The handle of a transaction, an exchange or an event: 26 Crockford base32 characters. To anyone without the key it looks
+ * random (ReferenceBucket).
+ */
 export const Reference = Schema.String.check(Schema.isPattern(/^[0-9ABCDEFGHJKMNPQRSTVWXYZ]{26}$/u)).pipe(
   Schema.brand("Reference")
 )
 export type Reference = typeof Reference.Type
-/** For descriptions: no transaction has it. */
+/** For descriptions: no transaction has this reference. */
 export const EXAMPLE_REFERENCE = "040BVG387GZAXPSHV61R95KJ3J"
 
 export const Mode = Schema.Literals(["live", "test"])
 export type Mode = typeof Mode.Type
 
-/** Crockford's, of which a reference is made. */
+/** Crockford's base32 alphabet. */
 export const ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 const REFERENCE_LENGTH = 26
 

@@ -1,10 +1,10 @@
 import { DateTime, Option, Schema } from "effect"
 
-/** A moment as milliseconds since 1970-01-01 UTC, as `Clock.currentTimeMillis` gives it. */
+/** A moment as milliseconds since 1970-01-01 UTC, as `Clock.currentTimeMillis` returns it. */
 export const Instant = Schema.Number.check(Schema.isInt())
 export type Instant = typeof Instant.Type
 
-/** The last one of a year with four digits: what is later has another form, and the database does not read it. */
+/** The last moment of a year with four digits. Later ones have another text form, which the database does not read. */
 export const LAST_INSTANT: Instant = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
 
 /** ISO-8601 UTC with milliseconds, the only form of a moment on the wire. */
@@ -13,11 +13,11 @@ export const iso = (at: Instant): string => new Date(at).toISOString()
 const UTC = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,3})?Z$/
 const SECONDS_LENGTH = "2026-01-31T12:00:00".length
 
-/** The moment that an ISO-8601 UTC text means; none for any other form, and for a day that no month has. */
+/** The moment that an ISO-8601 UTC text stands for; none for any other form, and for a day that the month does not have. */
 export const instantOf = (text: string): Option.Option<Instant> =>
   UTC.test(text)
     ? Option.map(DateTime.make(text), DateTime.toEpochMillis).pipe(
-        // A day that no month has would roll over into the next one.
+        // A day that the month does not have would roll over into the next month.
         Option.filter((at) => iso(at).startsWith(text.slice(0, SECONDS_LENGTH)))
       )
     : Option.none()

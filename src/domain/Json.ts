@@ -1,4 +1,4 @@
-// In the language since ES2026, and in Node from 21 on, but not yet in TypeScript's libraries.
+// Part of the language since ES2026, and of Node since 21, but not yet in TypeScript's libraries.
 declare global {
   interface JSON {
     rawJSON(text: string): unknown
@@ -8,15 +8,15 @@ declare global {
 }
 
 /**
- * A JSON text that goes into an answer as it is, so that a tenant's own numbers are never rounded and an answer costs no more than its bytes. It was
- * read, and written compact, on its way in: what is no JSON would break the answer.
+ * A JSON text that is embedded in an answer unchanged, so that a tenant's own numbers are never rounded and no time is spent
+ * parsing it. It was validated and written compactly on its way in: a text that is not JSON would break the answer.
  */
 export class RawJson {
   readonly text: string
   constructor(text: string) {
     this.text = text
   }
-  /** One value, and not an object with members, to whatever walks over a tree. */
+  /** Makes it a single value, not an object with members, for code that walks over a tree. */
   toJSON(): this {
     return this
   }
@@ -25,9 +25,12 @@ export class RawJson {
 /** The value of a JSON text, with every number as the text that was written: exact to the digit. */
 export const parseExact = (text: string): unknown => parseBoth(text).exact
 
-/** The value as `JSON.parse` reads it, and the same with its numbers exact. The parser, asked for each number's text, takes many times as long. */
+/**
+ * The value as `JSON.parse` reads it, and the same value with exact numbers. A reviver that takes each number's source text
+ * would be many times slower.
+ */
 export const parseBoth = (text: string): Both => {
-  // A provider's answer is read twice, one right after the other: for what is kept of it, and for what it means.
+  // A provider's answer is parsed twice in a row: for the masked copy, and for its meaning.
   if (last.text === text) return last.both
   const tree: unknown = JSON.parse(text)
   const both = { tree, exact: holdsNumber(tree) ? JSON.parse(withQuotedNumbers(text)) : tree }
@@ -41,7 +44,7 @@ interface Both {
 }
 let last: { readonly text: string | null; readonly both: Both } = { text: null, both: { tree: null, exact: null } }
 
-/** Only for what is JSON: there a digit or a minus outside of a string begins a number. */
+/** Only for valid JSON: there, a digit or a minus outside a string begins a number. */
 const withQuotedNumbers = (text: string): string =>
   text.replace(STRING_OR_NUMBER, (token) => (token.startsWith('"') ? token : `"${token}"`))
 
@@ -51,14 +54,15 @@ const holdsNumber = (tree: unknown): boolean =>
   typeof tree === "number" || (typeof tree === "object" && tree !== null && Object.values(tree).some(holdsNumber))
 
 /**
- * Compact JSON of a wire value. A bigint is money in minor units and becomes a JSON integer; MinorUnits keeps it within 2^53-1. A `RawJson` is put where
- * a hole was left for it: `JSON.stringify` takes no text as it is but that of a primitive.
+ * Compact JSON of a wire value. A bigint is money in minor units and becomes a JSON integer; MinorUnits keeps it within 2^53-1.
+ * A hole is written for a `RawJson`, and its text is inserted afterwards, because `JSON.stringify` copies no text but a
+ * primitive's unchanged.
  */
 export const json = (value: unknown): string => pieces(value).join("")
 
 /**
- * The same as bytes of UTF-8, for what is long. Each piece is encoded by itself: one character beyond ASCII anywhere in a text makes all of it ten times
- * as dear to encode.
+ * The same as UTF-8 bytes, for long texts. Each piece is encoded separately: one character beyond ASCII makes encoding a whole
+ * text ten times as slow.
  */
 export const jsonBytes = (value: unknown): Uint8Array => Buffer.concat(pieces(value).map((piece) => Buffer.from(piece)))
 
@@ -74,6 +78,9 @@ const pieces = (value: unknown): ReadonlyArray<string> => {
   return withHoles.split(HOLE).flatMap((written, at) => (at === 0 ? written : [texts[at - 1] ?? "", written]))
 }
 
-/** The letter A as an escape, which `JSON.stringify` never writes, whatever a text holds: it escapes quotes, backslashes, control characters and surrogates. */
+/**
+ * The letter A as an escape. `JSON.stringify` never writes it, whatever a text contains: it escapes only quotes, backslashes,
+ * control characters and surrogates.
+ */
 const HOLE = '"\\u0041"'
 const hole = JSON.rawJSON(HOLE)

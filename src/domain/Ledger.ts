@@ -3,10 +3,10 @@ import { Currency } from "./Currency.ts"
 import { MinorUnits, minusOrZero, smaller, ZERO } from "./Money.ts"
 
 /**
- * The accounts of one tenant, mode and currency. A claim of the tenant is positive; every entry sums to zero.
- * `available` and `reserved` are what the tenant has; the flow accounts are where it came from or went, with the sign
- * turned; `pool` and `drift` hold what a provider took beyond the fee that was held, which the gateway bears; `receivable` is what
- * the tenant owes the gateway, less than nothing while it does.
+ * The accounts of one tenant, mode and currency. A claim of the tenant is positive, and every entry sums to zero. `available`
+ * and `reserved` are what the tenant has. The flow accounts show where money came from or went, with the opposite sign. `pool`
+ * and `drift` hold what a provider took beyond the held fee, which the gateway bears. `receivable` is the tenant's debt to the
+ * gateway, negative while there is one.
  */
 export const Account = Schema.Literals([
   "available",
@@ -25,10 +25,10 @@ export const Account = Schema.Literals([
 ])
 export type Account = typeof Account.Type
 
-/** The gateway's own: a posting there moves nothing of the tenant's. */
+/** The gateway's own accounts: a posting there does not move the tenant's money. */
 export const isGateways = (account: Account): boolean => account === "drift" || account === "pool"
 
-/** The sum of what entries post to one account, in the currency that they have in common. */
+/** The sum of the postings to one account, in the entries' common currency. */
 export const sumPosted = (entries: ReadonlyArray<Pick<Entry, "postings">>, account: Account): bigint =>
   entries
     .flatMap(({ postings }) => postings)
@@ -38,8 +38,8 @@ export const Posting = Schema.Struct({ currency: Currency, account: Account, amo
 export type Posting = typeof Posting.Type
 
 /**
- * `settle`, `exchange` and `release` share the slot `close`, so that only one of them can ever exist for a transaction. Each case of a record may
- * have its correction: they are numbered (`slotOf`).
+ * `settle`, `exchange` and `release` share the slot `close`, so that only one of them can ever exist for a transaction. Each
+ * case of a record may have its correction, so corrections are numbered (`slotOf`).
  */
 export const slotByPhase = {
   credit: "open",
@@ -69,15 +69,15 @@ export type Phase = typeof Phase.Type
 export interface Entry {
   readonly phase: Phase
   readonly postings: ReadonlyArray<Posting>
-  /** Of a correction: which one of its record it is. Absent for the first. */
+  /** The number of a correction within its record; absent for the first. */
   readonly number?: number
 }
 
-/** Where an entry stands, which names it within its record: `correction`, `correction-2` and so on. */
+/** The slot of an entry, which identifies it within its record: `correction`, `correction-2` and so on. */
 export const slotOf = ({ number = 1, phase }: Entry): string =>
   number === 1 ? slotByPhase[phase] : `${slotByPhase[phase]}-${number}`
 
-/** The correction as the next one of a record with these slots. */
+/** The correction, numbered as the next one of a record with these slots. */
 export const nextCorrection = (entry: Entry, slots: ReadonlyArray<string>): Entry => {
   const earlier = slots.filter((slot) => slot.startsWith(slotByPhase.correct)).length
   return earlier === 0 ? entry : { ...entry, number: earlier + 1 }
@@ -108,7 +108,7 @@ export const reserve = (currency: Currency, held: MinorUnits): Entry =>
     ["reserved", held]
   ])
 
-/** The hold returns, but for the fee that the provider kept of what failed. */
+/** Releases the hold, except for the fee that the provider kept for a failed payment. */
 export const release = (currency: Currency, held: MinorUnits, kept: MinorUnits = ZERO): Entry =>
   entry("release", currency, [
     ["reserved", -held],
@@ -116,7 +116,10 @@ export const release = (currency: Currency, held: MinorUnits, kept: MinorUnits =
     ["provider_fees", kept]
   ])
 
-/** The tenant pays the smaller of the held and the actual fee; an unused hold returns; an excess is the gateway's drift. */
+/**
+ * The tenant pays the smaller of the held and the actual fee. The unused part of the hold is released; an excess is the
+ * gateway's drift.
+ */
 export const settle = (currency: Currency, principal: MinorUnits, heldFee: MinorUnits, actualFee: MinorUnits): Entry => {
   const charged = smaller(actualFee, heldFee)
   const excess = minusOrZero(actualFee, heldFee)
@@ -130,7 +133,10 @@ export const settle = (currency: Currency, principal: MinorUnits, heldFee: Minor
   ])
 }
 
-/** Each currency balances by itself: what left one position and what came into the other have no common unit. */
+/**
+ * Each currency balances by itself: the amount that left one position and the amount that entered the other have no common
+ * unit.
+ */
 export const exchange = (from: Currency, source: MinorUnits, to: Currency, destination: MinorUnits): Entry => ({
   phase: "exchange",
   postings: [
@@ -152,20 +158,23 @@ export const collect = (currency: Currency, amount: MinorUnits, fee: MinorUnits)
     ["provider_fees", fee]
   ])
 
-/** The principal that came back; the fee too where the provider returned it. */
+/** The principal that came back, and the fee where the provider returned it. */
 export const returnFunds = (currency: Currency, amount: MinorUnits, fee: MinorUnits): Entry =>
   entry("return", currency, [
     ["available", amount + fee],
     ["returned", -(amount + fee)]
   ])
 
-/** How a person's correction changes the flows, each with its natural sign: what more was paid out, collected, charged, returned. */
+/**
+ * How a person's correction changes the flows, each with its natural sign: additional amounts that were paid out, collected,
+ * charged or returned.
+ */
 export interface Correction {
   readonly paidOut?: bigint
   readonly collected?: bigint
   readonly returned?: bigint
   readonly fees: bigint
-  /** The provider's charge beyond the fee that was held. */
+  /** The provider's charge beyond the held fee. */
   readonly drift?: bigint
 }
 
@@ -184,8 +193,8 @@ export const correct = (
   ])
 
 /**
- * The entry as it is posted against what is there: what `available` cannot cover becomes the tenant's receivable, and what comes in
- * covers the receivable first.
+ * The entry as it is posted against the current balances: what `available` cannot cover becomes the tenant's receivable, and
+ * incoming money covers the receivable first.
  */
 export const coveringReceivable = (
   { phase, postings }: Entry,
@@ -205,7 +214,7 @@ export const coveringReceivable = (
   })
 })
 
-/** A float position: the fold of a tenant's postings in one currency (contract FLOAT-5). */
+/** A float position: the sum of a tenant's postings in one currency (contract FLOAT-5). */
 export const FloatPosition = Schema.Struct({
   currency: Currency,
   available: MinorUnits,
@@ -213,7 +222,7 @@ export const FloatPosition = Schema.Struct({
   collected: MinorUnits,
   paidOut: MinorUnits,
   providerFees: MinorUnits,
-  // Absent in the positions that adjustments stored before there were these.
+  // Absent in the positions that adjustments stored before these fields existed.
   credited: Schema.optionalKey(MinorUnits),
   debited: Schema.optionalKey(MinorUnits),
   fxIn: Schema.optionalKey(MinorUnits),
@@ -221,7 +230,7 @@ export const FloatPosition = Schema.Struct({
   returned: Schema.optionalKey(MinorUnits),
   /** The part of the debt that `available` does not cover: zero while something is available. */
   owed: Schema.optionalKey(MinorUnits),
-  /** The tenant's debt, for operators; absent where it owes nothing. `available` is the rest beyond it. */
+  /** The tenant's debt, for operators; absent where it owes nothing. `available` is already reduced by it. */
   receivable: Schema.optionalKey(MinorUnits)
 })
 export type FloatPosition = typeof FloatPosition.Type

@@ -1,12 +1,12 @@
 import { Option } from "effect"
 import { parseBoth } from "./Json.ts"
 
-// Requests to providers and their responses are kept for operators without personal data. Numbers keep their last four digits, names and
-// addresses their ends. Secrets are removed.
+// Requests to providers and their responses are stored for operators without personal data. Numbers keep their last four
+// digits; names and addresses keep a few characters. Secrets are removed.
 
-/** The longest text that is kept, in bytes of UTF-8. */
+/** The longest text that is stored, in bytes of UTF-8. */
 export const LONGEST_RAW_BYTES = 16 * 1024
-/** Characters of one text that are looked at. */
+/** The number of characters of one text that are examined. */
 const LONGEST_READ = 4 * LONGEST_RAW_BYTES
 const REMOVED = "[removed]"
 const CUT = "…[cut]"
@@ -16,31 +16,31 @@ const SECRET =
 const PERSON =
   /(first|last|middle|full|given|family|account|customer|holder|owner|recipient|beneficiary|payer|user|sender|public)_?names?$|^names?$|e_?mail|^tag$|external_?id|handle|address|birth/i
 const ACCOUNT = /phone|msisdn|mobile|account_?(number|no)$|account$|iban|card|pan$/i
-/** An address can be all that its caller has to show. */
+/** A URL can be a bearer credential. */
 const LINK = /url$/i
 /** Members whose numbers are money or counts, not personal data. */
 const FIGURE = /amount|fees?$|charge|balance|total|rate|price|minimum|maximum|limit|status|code/i
 
-/** In a group, so that `split` keeps it. */
+/** In a group, so that `split` keeps the match. */
 const INSTANT = /(\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?)?)/
-/** Providers' answers hold several. */
+/** Providers' answers contain many. */
 const WHOLE_INSTANT = new RegExp(`^${INSTANT.source}$`)
-/** Seven digits or more, whatever people put between them. */
+/** Seven digits or more, whatever separators people put between them. */
 const NUMBER = /[+(]{0,2}\d(?:[ ().-]{0,2}\d){6,}/g
-// Both begin where a word does, so that a long word is looked at once and not from each of its letters.
+// Both begin at the start of a word, so that a long word is scanned once and not from each of its letters.
 const EMAIL = /(?<![^\s"'<>,;:@])[^\s"'<>,;:@]+@[^\s"'<>,;:@]+/g
-/** In a text that is not JSON: a name, and what is said for it. */
+/** In a text that is not JSON: a name and the value assigned to it. */
 const ASSIGNED = /(?<![\w-])([A-Za-z][\w-]*)(["']?\s*[:=]\s*["']?)([^\s"'&,;<>}]+)/g
 
-/** Without either of them there is neither a number nor an address to mask. */
+/** A text without either of these has neither a number nor an address to mask. */
 const SUSPECT = /\d(?:[ ().-]{0,2}\d){6}|@/
 
-/** Characters that a mask shows. */
+/** The number of characters that a mask shows. */
 const VISIBLE = 4
 
 /**
- * "••••1234": the last four characters, and never more than half of what is there. Of an e-mail address those of the name before its "@":
- * the end of the domain distinguishes no person, and more of the domain reveals the employer.
+ * "••••1234": the last four characters, and never more than half of the text. For an e-mail address, those of the part before
+ * the "@": the end of a domain identifies no person, and more of the domain would reveal the employer.
  */
 export const maskedNumber = (value: string): string => {
   const at = value.indexOf("@")
@@ -59,7 +59,7 @@ export const maskedName = (name: string): string =>
     })
     .join(" ")
 
-/** A text for people without numbers and e-mail addresses. */
+/** A text for people, with its numbers and e-mail addresses masked. */
 export const maskedText = (text: string): string => {
   if (!SUSPECT.test(text) || WHOLE_INSTANT.test(text)) return text
   return text
@@ -71,7 +71,7 @@ export const maskedText = (text: string): string => {
 
 const lastDigits = (number: string): string => `••••${number.replace(/\D/g, "").slice(-4)}`
 
-/** One money call in the form that may be kept. A person's data in the request is masked wherever the response repeats it. */
+/** One money call in the form that may be stored. Personal data in the request is also masked wherever the response repeats it. */
 export const maskedProviderCall = (request: string, response: string | null) => {
   const known = new Set<string>()
   const links = new Set<string>()
@@ -80,7 +80,7 @@ export const maskedProviderCall = (request: string, response: string | null) => 
   const repeated = (text: string): string =>
     persons.reduce(
       (rest, person) =>
-        // Seldom is it there, and making a pattern costs more than looking.
+        // A match is rare, and building a pattern costs more than searching.
         rest.toUpperCase().includes(person.toUpperCase())
           ? rest.replace(new RegExp(escaped(person), "gi"), () => maskedNumber(person))
           : rest,
@@ -92,26 +92,26 @@ export const maskedProviderCall = (request: string, response: string | null) => 
   }
 }
 
-/** Before a mask divides them. */
+/** Links are removed before masking, which would split them. */
 const withoutLinks = (text: string, links: ReadonlySet<string>): string =>
   [...links].reduce((rest, link) => rest.replaceAll(link, REMOVED).replaceAll(link.replaceAll("/", "\\/"), REMOVED), text)
 
 interface Persons {
-  /** The members of the payload add their values to these. */
+  /** The personal values found so far; masking the payload adds to them. */
   readonly known: Set<string>
-  /** The addresses among the members: whole, and removed wherever they are repeated. */
+  /** The URLs among the members: complete, and removed wherever they are repeated. */
   readonly links: Set<string>
-  /** A text without those that are known from the request. */
+  /** A text with the values known from the request masked. */
   readonly repeated: (text: string) => string
 }
 
 const maskedPayload = (given: string, persons: Persons): string => {
-  // PostgreSQL keeps no NUL.
+  // PostgreSQL cannot store a NUL.
   const text = given.slice(0, LONGEST_READ).replaceAll("\u0000", "")
   return Option.getOrElse(maskedJson(text, persons), () => persons.repeated(plainText(text)))
 }
 
-/** None for what is no JSON, or nests deeper than can be walked. */
+/** None for a text that is not JSON, or is nested too deeply to walk. */
 const maskedJson = Option.liftThrowable((text: string, persons: Persons): string => {
   const { exact, tree } = parseBoth(text)
   return written(tree, exact, kindOf(""), persons)
@@ -138,11 +138,14 @@ const written = (value: unknown, exact: unknown, kind: MemberKind, persons: Pers
   return `{${members.join(",")}}`
 }
 
-/** A list of pairs names its members by a text. */
+/** In a list of key-value pairs, the `Key` gives the meaning of the `Value`. */
 const meantBy = (name: string, beside: object): string =>
   name === "Value" && "Key" in beside && typeof beside.Key === "string" ? beside.Key : name
 
-/** A provider's words for people, beside its codes or in a transaction: they hold names, and our balance, in no form that could be masked. */
+/**
+ * A provider's message for people, beside its codes or in a transaction: it contains names, and our balance, in no form that
+ * could be masked.
+ */
 const isSentence = (name: string, beside: object, { shown }: MemberKind): boolean =>
   name === "message" && ("response_code" in beside || "result_code" in beside || shown === "transaction")
 
@@ -159,7 +162,7 @@ const maskedString = (text: string, kind: MemberKind, known: Set<string>): strin
   }
   return kind.isFigure && /^-?\d+(\.\d+)?$/.test(text) ? text : maskedText(text)
 }
-/** A shorter word is in too many others. */
+/** A shorter word occurs inside too many other words. */
 const SHORTEST_PERSON = 4
 
 const plainText = (text: string): string =>
@@ -180,7 +183,7 @@ interface MemberKind {
   readonly isFigure: boolean
 }
 
-/** Providers use few names, again and again. */
+/** Providers use few member names, again and again. */
 const NAMES_KEPT = 1000
 const kinds = new Map<string, MemberKind>()
 
@@ -205,10 +208,10 @@ const snake = (name: string): string => name.replace(/([a-z0-9])([A-Z])/g, "$1_$
 
 const escaped = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&")
 
-/** Of one UTF-16 unit in UTF-8. */
+/** The longest UTF-8 encoding of one UTF-16 unit, in bytes. */
 const LONGEST_CHARACTER_BYTES = 3
 
-/** PostgreSQL keeps no half of a character. */
+/** PostgreSQL cannot store half a character. */
 const bounded = (text: string): string => {
   const whole = text.toWellFormed()
   if (whole.length * LONGEST_CHARACTER_BYTES <= LONGEST_RAW_BYTES) return whole

@@ -4,7 +4,7 @@ import { type Currency, exponents } from "./Currency.ts"
 /** The largest amount that a JSON integer can carry exactly: 2^53-1. */
 export const LARGEST_AMOUNT = 9007199254740991n
 
-/** A count of a currency's smallest unit; zero or more. Every sum of money inside the gateway has this type. */
+/** A count of a currency's smallest unit; zero or more. Every amount of money inside the gateway has this type. */
 export const MinorUnits = Schema.BigInt.pipe(
   Schema.check(Schema.isBetweenBigInt({ minimum: 0n, maximum: LARGEST_AMOUNT })),
   Schema.brand("MinorUnits")
@@ -15,14 +15,14 @@ export const minor = (units: bigint): MinorUnits => MinorUnits.make(units)
 export const ZERO = minor(0n)
 
 export const add = (a: MinorUnits, b: MinorUnits): MinorUnits => minor(a + b)
-/** `a` less `b`, never less than zero. */
+/** `a` minus `b`, never less than zero. */
 export const minusOrZero = (a: MinorUnits, b: MinorUnits): MinorUnits => (a > b ? minor(a - b) : ZERO)
 export const larger = (a: MinorUnits, b: MinorUnits): MinorUnits => (a > b ? a : b)
 export const smaller = (a: MinorUnits, b: MinorUnits): MinorUnits => (a < b ? a : b)
 
 /**
- * A stored sum as it is shown. A sum outside the range of amounts, which only a person or damage can have made, is shown as the nearest
- * amount: a report that fails is of no use, and `ledger verify` reads the sum as it is.
+ * A stored sum as it is shown. A sum outside the range of amounts, which only a person's mistake or damage can have caused, is
+ * shown as the nearest amount: a report that fails is of no use, and `ledger verify` reads the sum as it is.
  */
 export const nearestAmount = (units: bigint): MinorUnits =>
   minor(units < 0n ? 0n : units > LARGEST_AMOUNT ? LARGEST_AMOUNT : units)
@@ -30,8 +30,8 @@ export const nearestAmount = (units: bigint): MinorUnits =>
 const DECIMAL = /^(0|[1-9][0-9]*)(?:\.([0-9]+))?$/
 
 /**
- * A provider's decimal text in major units ("3200.00") as minor units. `inexact` when the text has digits
- * beyond the currency's exponent that are not zero, or is no plain decimal: nothing is rounded.
+ * A provider's decimal text in major units ("3200.00") as minor units. Fails with `inexact` when the text has non-zero digits
+ * beyond the currency's exponent, or is no plain decimal: nothing is rounded.
  */
 export const fromDecimal = (text: string, currency: Currency): Result.Result<MinorUnits, "inexact"> =>
   Result.filterOrFail(
@@ -40,15 +40,18 @@ export const fromDecimal = (text: string, currency: Currency): Result.Result<Min
     () => "inexact" as const
   ).pipe(Result.map(({ units }) => units))
 
-/** As `fromDecimal`, for a fee that a provider computes finer than the currency: what is held for it is rounded up. */
+/**
+ * As `fromDecimal`, for a fee that a provider computes with more decimals than the currency has: the amount to hold is rounded
+ * up.
+ */
 export const fromDecimalUp = (text: string, currency: Currency): Result.Result<MinorUnits, "inexact"> =>
   Result.map(scaled(text, currency), ({ rest, units }) => (/[1-9]/.test(rest) ? add(units, minor(1n)) : units))
 
-/** As `fromDecimal`, for an exchanged amount: what the wallet can hold is rounded down. */
+/** As `fromDecimal`, for an exchanged amount: it is rounded down to what the wallet can hold. */
 export const fromDecimalDown = (text: string, currency: Currency): Result.Result<MinorUnits, "inexact"> =>
   Result.map(scaled(text, currency), ({ units }) => units)
 
-/** A decimal of more minor units than the largest amount: it is well said, and cannot be counted here. */
+/** Whether a decimal is valid but exceeds the largest amount in minor units. */
 export const isBeyond = (text: string, currency: Currency): boolean => (parsed(text, currency)?.units ?? 0n) > LARGEST_AMOUNT
 
 /** Minor units as a decimal in major units with exactly the currency's decimals: 10050 KES is "100.50", 500 UGX is "500". */

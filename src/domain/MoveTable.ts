@@ -5,13 +5,14 @@ import type { Instant } from "./Instant.ts"
 import type { FailedBy, Payment } from "./Payment.ts"
 import type { Transaction } from "./Transaction.ts"
 
-// How the tables of moves are written: PayoutMoves, CollectionMoves and ExchangeMoves. `Moves` reads them, and nothing else decides.
+// The building blocks of the move tables: PayoutMoves, CollectionMoves and ExchangeMoves. `Moves` reads the tables, and nothing
+// else decides.
 
 type FactName = Fact["_tag"]
 type Facts = { readonly [F in FactName]: Extract<Fact, { readonly _tag: F }> }
 export type FactOf<F extends FactName> = Facts[F]
 
-/** When a fact became known, and who brings it. */
+/** When a fact became known, and who brought it. */
 export interface FactOrigin {
   readonly at: Instant
   readonly actor: Actor
@@ -20,7 +21,7 @@ export interface FactOrigin {
 /** The effect of a fact on a record: the next record, the entry to book, the event to send. */
 export type Move<R, X> = (record: R, fact: X, origin: FactOrigin) => Decision<R>
 
-/** The facts that do something to a record of one status. A missing cell is a move that does not exist. */
+/** The facts that have an effect on a record of one status. A missing cell is a move that does not exist. */
 export type Row<R> = { readonly [F in FactName]?: Move<R, Facts[F]> }
 
 /** The effect of each fact on a record of each status (contract MOVE-1). */
@@ -36,18 +37,18 @@ export const when =
   (record, fact, origin) =>
     holds(record, fact, origin) ? move(record, fact, origin) : otherwise(record, fact, origin)
 
-/** The cell of a fact. Where there is none the fact is noted: that is what makes a repeated or late one harmless. */
+/** The cell of a fact. Where there is none the fact is only recorded, which makes a repeated or late fact harmless. */
 export const moveIn = <R, F extends FactName>(row: Row<R>, tag: F): Move<R, Facts[F]> => row[tag] ?? note
 
 // Moves and conditions that several tables share.
 
-/** The fact is noted in the history, and nothing else changes. */
+/** The fact is recorded in the history, and nothing else changes. */
 export const note = <R>(record: R): Decision<R> => unchanged(record)
 
 /** A person has to look. */
 export const review = <R extends Transaction>(record: R, fact: Fact, { at }: FactOrigin): Decision<R> => flagged(record, fact, at)
 
-/** The provider has another request by this reference: a person has to rule on this record. */
+/** The provider has another request under this reference: a person has to rule on this record. */
 export const mismatch = <R extends Transaction>(record: R, fact: Fact, { at }: FactOrigin): Decision<R> => {
   const { next } = flagged(record, fact, at)
   return unchanged({ ...next, ofAnother: true })
@@ -56,11 +57,11 @@ export const mismatch = <R extends Transaction>(record: R, fact: Fact, { at }: F
 export const track = <R extends Transaction>(record: R, fact: { readonly providerReference: string | null }): Decision<R> =>
   unchanged(tracked(record, fact.providerReference))
 
-/** The same, where nothing else of the answer can be believed. */
+/** Stores the provider's reference, where nothing else in the answer can be believed. */
 export const trackNamed = <R extends Transaction>(record: R, { providerReference = null }: FactOf<"Unknown">): Decision<R> =>
   unchanged(tracked(record, providerReference))
 
-/** The provider took it: it gave a handle to it. */
+/** The provider accepted it: it returned a handle. */
 export const hasHandle = ({ providerReference }: Transaction): boolean => providerReference !== null
 
 export const tracked = <R extends Transaction>(record: R, providerReference: string | null): R =>
@@ -71,14 +72,20 @@ export const atNextProvider = ({ account, provider }: FactOf<"Rerouted">) => ({
   ...(account === undefined ? {} : { account })
 })
 
-/** Clocks of nodes differ by less than this; a record with a later moment is of a clock that was wrong. */
+/**
+ * The clocks of nodes differ by less than this, in milliseconds. A record with a later moment was written by a node whose clock
+ * was wrong.
+ */
 const CLOCKS_MS = 600_000
 
-/** The moment that a step of a record bears: none before the step that it follows, also where a node's clock is behind (contract FLOAT-12). */
+/**
+ * The moment that a step of a record is dated with: never before the previous step, even where a node's clock is behind
+ * (contract FLOAT-12).
+ */
 export const momentAfter = ({ updatedAt }: Pick<Transaction, "updatedAt">, now: Instant): Instant =>
   updatedAt - now < CLOCKS_MS ? Math.max(now, updatedAt) : now
 
-/** A change that the tenant sees, after which the provider's answers are counted anew. */
+/** A change that the tenant sees. It restarts the count of the provider's answers. */
 export const visibleChange = ({ version }: Pick<Transaction, "version">, at: Instant) => ({
   version: version + 1,
   updatedAt: at,
@@ -86,7 +93,7 @@ export const visibleChange = ({ version }: Pick<Transaction, "version">, at: Ins
   notFound: 0
 })
 
-/** Only the request that would have sent it knows that nothing left; a poll knows that the provider finds nothing. */
+/** Only the request that would have sent it knows that nothing left; a poll knows only that the provider finds nothing. */
 export const failureBy = (
   fact: FactOf<"Refused" | "NotSent">,
   { actor }: FactOrigin
@@ -98,7 +105,10 @@ export const failureBy = (
 const neverSent = { code: "unknown", message: "It never left the gateway: nothing was sent to the provider." } as const
 const notFound = { code: "unknown", message: "The provider was asked again and again, and does not have it." } as const
 
-/** The provider has after all what the gateway closed as never sent: a person has to look, and the record says so no longer. */
+/**
+ * The provider does have a transaction that the gateway closed as never sent: a person has to look, and the record no longer
+ * says that it was never sent.
+ */
 export const reviewFound = <R extends Transaction>(record: R, fact: Fact, { at }: FactOrigin): Decision<R> =>
   flagged(record, fact, at, foundAfterAll(record))
 

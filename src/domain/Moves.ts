@@ -11,9 +11,9 @@ import { withReceipt } from "./ProviderReceipt.ts"
 import type { Transaction } from "./Transaction.ts"
 
 /**
- * The effect of one fact on one record. The tables decide alone: `payoutMoves`, `collectionMoves` and `exchangeMoves` have a row for each
- * status and a cell for each fact that does something (contract MOVE-1). After `Mismatched` only a person changes the record. The record
- * keeps the provider's reports of the money, and the number of its receipt.
+ * The effect of one fact on one record. Only the tables decide: `payoutMoves`, `collectionMoves` and `exchangeMoves` have a row
+ * for each status and a cell for each fact that has an effect (contract MOVE-1). After `Mismatched` only a person changes the
+ * record. The record stores the provider's reports of the money, and its receipt number.
  */
 export function decide(record: Payment, fact: Fact, actor: Actor, at: Instant): Decision<Payment>
 export function decide(record: Transaction, fact: Fact, actor: Actor, at: Instant): Decision<Transaction>
@@ -23,7 +23,7 @@ export function decide(record: Transaction, fact: Fact, actor: Actor, at: Instan
 }
 
 const decideByKind = (record: Transaction, fact: Fact, origin: FactOrigin): Decision<Transaction> => {
-  // It is said of the other request by this reference.
+  // This fact is about the other request under the same reference.
   if (record.ofAnother === true) return unchanged(record)
   switch (record.kind) {
     case "payout":

@@ -3,12 +3,15 @@ import { getCountryCallingCode, isSupportedCountry, type PhoneNumber, parsePhone
 import { withoutUnseen } from "./VisibleText.ts"
 
 const LONGEST = 32
-/** National numbers of our markets are shorter: so many bare digits begin with a country's prefix. */
+/**
+ * The national numbers of our markets are shorter: with this many digits or more, a number without a plus begins with a
+ * country's prefix.
+ */
 const SHORTEST_WITH_PREFIX = 11
 
 /**
- * A number as digits with a leading `+`; none unless it has the country's prefix and a possible length (contract PAY-5). A leading `+` and
- * spaces are accepted. The provider knows whether the number is in use.
+ * A number as digits with a leading `+`; none unless it has the country's prefix and a possible length (contract PAY-5). A
+ * leading `+` and spaces are accepted. Only the provider knows whether the number is in use.
  */
 export const msisdnOf = (text: string, country: string): Option.Option<string> => {
   if (text.length > LONGEST || !isSupportedCountry(country)) return Option.none()
@@ -17,8 +20,8 @@ export const msisdnOf = (text: string, country: string): Option.Option<string> =
 }
 
 /**
- * The same of a number as people write it: with `00`, the zero that is dialled at home, blanks, dashes, dots, slashes, brackets, and
- * characters that are not seen. A national number without a country is ambiguous.
+ * The same for a number as people write it: with `00`, the trunk zero, spaces, dashes, dots, slashes, brackets, and invisible
+ * characters. A national number without a country is ambiguous.
  */
 export const msisdnAsWritten = (text: string, country: string | null): Option.Option<string> => {
   const written = withoutUnseen(text).normalize("NFKC").replace(BETWEEN, "")
@@ -34,7 +37,7 @@ export const msisdnAsWritten = (text: string, country: string | null): Option.Op
 }
 const BETWEEN = /[\s\p{Pd}.()/]/gu
 
-/** Without the zero that is dialled at home: the library leaves it out where it knows of one. */
+/** Without the trunk zero: the library removes it where it knows one. */
 const parsed = (text: string, country: string | null): Option.Option<string> => {
   const number = numberIn(text)
   if (number === undefined) return Option.none()
@@ -44,7 +47,7 @@ const parsed = (text: string, country: string | null): Option.Option<string> => 
   return national.startsWith("0") ? parsed(`+${prefix}${national.slice(1)}`, country) : Option.none()
 }
 
-/** How people write a number, and how it was kept before there was one way: with `00`, and with the zero that is dialled at home. */
+/** How people write a number, and how it was stored before there was one canonical form: with `00`, and with the trunk zero. */
 export const spellingsOf = (msisdn: string): ReadonlyArray<string> => {
   const number = numberIn(msisdn)
   if (number === undefined) return []
@@ -52,7 +55,7 @@ export const spellingsOf = (msisdn: string): ReadonlyArray<string> => {
   return [`${prefix}0${national}`, `00${prefix}${national}`, `00${prefix}0${national}`, `0${national}`, national]
 }
 
-/** The library's reading of a text. A payout's number is read three times, one right after the other: the last one is kept. */
+/** The library's parse of a text. A payout's number is parsed three times in a row, so the last result is cached. */
 const numberIn = (text: string): PhoneNumber | undefined => {
   if (last.text !== text) last = { text, number: parsePhoneNumberFromString(text) }
   return last.number

@@ -1,7 +1,7 @@
 import { Schema } from "effect"
 import { Instant } from "./Instant.ts"
 
-/** A person who works in the console. The name stands in the audit log behind "console/". */
+/** A person who works in the console. The audit log shows the name after "console/". */
 export const OperatorName = Schema.String.check(Schema.isPattern(/^[a-z][a-z0-9._-]{0,39}$/u)).pipe(Schema.brand("OperatorName"))
 export type OperatorName = typeof OperatorName.Type
 
@@ -12,13 +12,14 @@ export const Operator = Schema.Struct({ name: OperatorName, role: OperatorRole, 
 export type Operator = typeof Operator.Type
 
 /**
- * The permissions of a person in the console. `look`: every page, masked. `raw`: requests to providers and their responses, with a reason.
- * `resolve`: rule on a case, or propose to. `redeliver`: webhooks and parked callbacks. `propose`: credits and debits of floats, and keys.
- * `approve`: another person's proposals. `configure`: corridors, and who pays for a tenant.
+ * The permissions of a person in the console. `look`: every page, masked. `raw`: requests to providers and their responses,
+ * with a reason. `resolve`: rule on a case, or propose a ruling. `redeliver`: webhooks and parked callbacks. `propose`: credits
+ * and debits of floats, and keys. `approve`: another person's proposals. `configure`: corridors, and which provider pays for a
+ * tenant.
  */
 export type Permission = "look" | "raw" | "resolve" | "redeliver" | "propose" | "approve" | "configure"
 
-// A permission that a role lacks is refused by the server, whatever the page showed.
+// The server refuses an action without its permission, whatever the page showed.
 const permissions = {
   viewer: ["look"],
   support: ["look", "raw", "resolve", "redeliver", "propose"],
@@ -29,5 +30,5 @@ const permissions = {
 export const may = (role: OperatorRole, permission: Permission): boolean =>
   permissions[role].some((granted) => granted === permission)
 
-/** The author of a change by a person of the console, as the audit log names it. */
+/** How the audit log names a person of the console. */
 export const consoleActor = (name: OperatorName): string => `console/${name}`

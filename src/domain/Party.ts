@@ -7,7 +7,7 @@ import { maskedNumber } from "./Masking.ts"
  */
 const Secret = Schema.RedactedFromValue(Schema.String)
 
-/** `name` is the holder's, as the tenant knows it. */
+/** `name` is the holder's name, as the tenant knows it. */
 export const MomoParty = Schema.TaggedStruct("momo", {
   msisdn: Secret,
   network: Schema.String,
@@ -19,7 +19,7 @@ export type MomoParty = typeof MomoParty.Type
 export const BankParty = Schema.TaggedStruct("bank", {
   country: Schema.String,
   bankCode: Schema.String,
-  /** The branch of that bank, where the tenant chose one; by the same provider's list as `bankCode`. */
+  /** The branch of that bank, where the tenant chose one, from the same provider's list as `bankCode`. */
   branchCode: Schema.optionalKey(Schema.String),
   accountNumber: Secret,
   accountName: Secret,
@@ -46,13 +46,13 @@ export interface PayerDetails {
   readonly externalId: string | null
 }
 
-/** The holder's name where the tenant said it. */
+/** The holder's name, where the tenant gave it. */
 export const nameOf = (destination: Destination): Redacted.Redacted | null =>
   destination._tag === "bank" ? destination.accountName : destination._tag === "momo" ? (destination.name ?? null) : null
 
 export const maskedDestination = (destination: Destination): string => maskedNumber(Redacted.value(identifierOf(destination)))
 
-/** The number, account or handle that is reached; what a mask keeps the end of. */
+/** The number, account or handle that the money goes to or comes from; a mask shows its end. */
 const identifierOf = (destination: Destination): Redacted.Redacted => {
   switch (destination._tag) {
     case "momo":

@@ -3,46 +3,56 @@ import { msisdnAsWritten } from "./Msisdn.ts"
 import type { Destination, MomoParty } from "./Party.ts"
 import { withoutUnseen } from "./VisibleText.ts"
 
-// The identity of a party, independent of its spelling. No other file compares parties. Caps, the guard of payers, blocks, screening and
-// saved recipients compare these spellings, always as keyed HMACs. A canonical spelling is unchanged, so that earlier hashes still match.
+// The identity of a party, independent of its spelling. No other file compares parties. Caps, the double-charge guard, blocks,
+// screening and saved recipients compare these spellings, always as keyed HMACs. A canonical spelling is its own identity, so
+// that earlier hashes still match.
 
-/** The text in the usual forms of its characters (NFKC), without what is not seen and without blanks around it. */
+/** The text in the usual forms of its characters (NFKC), without invisible characters and without surrounding spaces. */
 export const plainText = (text: string): string => withoutUnseen(withoutUnseen(text).normalize("NFKC")).trim()
 
-/** A number momo and wallet reach alike is one recipient; so is an account, whatever stands between its characters, and an address in any case. */
+/**
+ * A number reached by momo and the same number reached by wallet are one recipient. So is an account, whatever separates its
+ * characters, and an e-mail address in any case.
+ */
 export const recipientIdentity = (destination: Destination): Redacted.Redacted => Redacted.make(identityOf(destination))
 
 /** A payer is a number, in the one form that is read from a request (`msisdnOf`). */
 export const payerIdentity = ({ msisdn }: MomoParty): Redacted.Redacted => msisdn
 
-/** A number, whether its owner was charged or paid: `payerIdentity` and `recipientIdentity` of it. */
+/** A number whose owner was charged or paid: its `payerIdentity` and its `recipientIdentity`. */
 export const identitiesOfNumber = (msisdn: Redacted.Redacted): ReadonlyArray<Redacted.Redacted> => [
   msisdn,
   Redacted.make(numberIdentity(Redacted.value(msisdn)))
 ]
 
-/** An account without its bank: a customer says the number alone. Records are found by it, and nothing else compares it. */
+/**
+ * An account number without its bank, because a customer names only the number. It is used to find records, and for no other
+ * comparison.
+ */
 export const accountNumberIdentity = (number: Redacted.Redacted): Redacted.Redacted =>
   Redacted.make(account(Redacted.value(number)))
 
-/** The number that a payer would have who is this recipient; null where it is no number. */
+/** The number that this recipient would have as a payer; null where the destination is no number. */
 export const numberOf = (destination: Destination): Redacted.Redacted | null => {
   if (destination._tag === "momo") return destination.msisdn
   return destination._tag === "wallet" && destination.identifier === "msisdn" ? destination.value : null
 }
 
-/** A denied number, account or handle, whose kind its list does not know. A text that could be a number with its prefix counts as one. */
+/**
+ * A denied number, account or handle whose kind the list does not know. A text that could be a number with its prefix counts as
+ * one.
+ */
 export const deniedIdentity = (text: string, country: string | null = null): string =>
   Option.match(msisdnAsWritten(text, country), { onNone: () => accountIdentity(text), onSome: (number) => number.slice(1) })
 
-/** The same of what is no number. */
+/** The same for a value that is no phone number. */
 export const accountIdentity = (text: string): string => {
   const plain = plainText(text)
   if (plain.lastIndexOf("@") > 0) return emailIdentity(plain)
   return /\p{Nd}/u.test(plain) ? compact(plain).toLowerCase() : tagIdentity(plain)
 }
 
-/** A name by its words: without accents, case, punctuation and their order. */
+/** A name by its words, ignoring accents, case, punctuation and their order. */
 export const nameIdentity = (name: string): string => sortedWords(withoutAccents(withoutUnseen(name)).toUpperCase().toLowerCase())
 
 export const withoutAccents = (text: string): string => text.normalize("NFKD").replace(/\p{M}/gu, "")
@@ -75,7 +85,7 @@ const numberIdentity = (msisdn: string): string => `momo||${msisdn}`
 
 const account = (text: string): string => compact(plainText(text)).toUpperCase()
 
-/** Letters and digits alone: people write blanks, dashes and dots between them. */
+/** Letters and digits only: people put spaces, dashes and dots between them. */
 const compact = (plain: string): string => plain.replace(/[^\p{L}\p{N}]/gu, "")
 
 const emailIdentity = (plain: string): string => {
@@ -83,7 +93,7 @@ const emailIdentity = (plain: string): string => {
   return `${plain.slice(0, at).toLowerCase()}@${hostIdentity(plain.slice(at + 1).replace(/\.$/, ""))}`
 }
 
-/** In small letters, and in the letters of host names. */
+/** In lower case, and in the ASCII form of host names. */
 const hostIdentity = (host: string): string =>
   URL.canParse(`http://${host}`) ? new URL(`http://${host}`).hostname : host.toLowerCase()
 

@@ -55,40 +55,44 @@ export const AmountType = Schema.Literals(["SOURCE", "DESTINATION"]).annotate({
 })
 export type AmountType = typeof AmountType.Type
 
-/**
- * The party that established the failure: the provider reported it, the gateway found that the request never left, or a person ruled so.
- */
+/** Who established the failure: the provider reported it, the gateway found that the request never left, or a person ruled it. */
 export const FailedBy = Schema.Literals(["provider", "gateway", "person"])
 export type FailedBy = typeof FailedBy.Type
 
-/** A person's last ruling, and the words of the provider that were known to it (`Contradiction`). */
+/** A person's last ruling, and the provider's reports that it knew (`Contradiction`). */
 export const ReviewRuling = Schema.Struct({
   outcome: Schema.Literals(["successful", "failed"]),
   known: Schema.Array(Schema.String)
 })
 
-/** Members for reviews only, which no tenant sees; absent where they are not needed. */
+/** Fields for reviews only, which no tenant sees; absent where they are not needed. */
 export const reviewMemory = {
   failedBy: Schema.optionalKey(FailedBy),
-  /** The provider's words since the record was ruled on, or was closed, the word that closed it included; each once. */
+  /** The provider's distinct reports since the record was ruled on or closed, including the report that closed it. */
   said: Schema.optionalKey(Schema.Array(Schema.String)),
-  /** Those of them that had been said when the open case was opened, the word that opened it included; empty where none is open. */
+  /**
+   * Those of them that had arrived when the open case was opened, including the report that opened it; empty where no case is
+   * open.
+   */
   saidAtOpening: Schema.optionalKey(Schema.Array(Schema.String)),
-  /** The provider has the reference for another request of the same key, and what it says is about that one: only a person ends this. */
+  /**
+   * The provider has another request of the same key under this reference, and its reports are about that one: only a person
+   * ends this.
+   */
   ofAnother: Schema.optionalKey(Schema.Literal(true)),
   /**
-   * Since when the provider says that it failed, in words that it may correct, or since when a payout counts as never sent because the
-   * provider does not find it. Such words are believed once they are said again. The doubt stays until the provider is sure, or a person
-   * has ruled. Absent where nothing is in doubt.
+   * When the provider first reported a failure that it may still correct, or when a payout was closed as never sent because the
+   * provider did not find it. Such a report is believed once it is repeated. The doubt stays until the provider is certain, or
+   * a person has ruled. Absent where nothing is in doubt.
    */
   doubtedSince: Schema.optionalKey(Instant),
-  /** Null where it was closed by the provider's word since. */
+  /** Null where the provider closed the record after the ruling. */
   ruling: Schema.optionalKey(Schema.NullOr(ReviewRuling)),
   /** The provider's last report of moved money and its fee, where that was not booked but sent to a person. */
   reported: Schema.optionalKey(Schema.Struct({ amount: MinorUnits, fee: MinorUnits }))
 }
 
-/** The fingerprint of the account at the provider that it was sent with; absent in records from before it was kept. */
+/** The fingerprint of the provider account that it was sent with; absent in records from before it was stored. */
 export const sentWithAccount = { account: Schema.optionalKey(Schema.String) }
 
 const common = {
@@ -101,34 +105,34 @@ const common = {
   /** The number by which the customer knows it; absent where the provider has not named one (`ProviderReceipt`). */
   providerReceipt: Schema.optionalKey(Schema.String),
   needsReview: Schema.Boolean,
-  /** In `amountCurrency`, as the tenant asked. */
+  /** In `amountCurrency`, as the tenant requested. */
   amount: MinorUnits,
   amountCurrency: Currency,
-  /** The currency of the tenant's float that moves. */
+  /** The currency of the tenant's float that changes. */
   currency: Currency,
-  /** The debit of the tenant for the provider's fee, in `currency`; null until known. */
+  /** The tenant's debit for the provider's fee, in `currency`; null until known. */
   fees: Schema.NullOr(MinorUnits),
   corridor: CorridorKey,
   network: Schema.NullOr(Schema.String),
   narration: Schema.NullOr(Schema.String),
-  /** Compact JSON text of an object, echoed as it came. */
+  /** The compact JSON text of an object, echoed as it was sent. */
   metadata: Schema.String,
-  /** 1 when created, one more on each change that a tenant can see. */
+  /** 1 when created, incremented by each change that a tenant can see. */
   version: Schema.Number.check(Schema.isInt()),
   failure: Schema.NullOr(Failure),
   createdAt: Instant,
   updatedAt: Instant,
   completedAt: Schema.NullOr(Instant),
   expiresAt: Schema.NullOr(Instant),
-  /** How often it was polled since its status last changed, and how often in a row the provider knew nothing of it. */
+  /** How often it was polled since its status last changed, and how often in a row the provider did not find it. */
   asked: Schema.Number.check(Schema.isInt()),
   notFound: Schema.Number.check(Schema.isInt()),
   ...reviewMemory
 }
 
 /**
- * The amount that went back after it had been booked: `amount` is credited to the float, or debited from it. `fee` is the part of it that is a
- * payout's fee; absent where none came back.
+ * The amount that went back after it had been booked: it is credited to the float for a payout, and debited from it for a
+ * collection. `fee` is the part of `amount` that is a payout's fee; absent where none came back.
  */
 const Returned = Schema.Struct({
   amount: MinorUnits,
@@ -137,21 +141,21 @@ const Returned = Schema.Struct({
   fee: Schema.optionalKey(MinorUnits)
 })
 
-/** Money in. The payer's number is not here: only its last four digits, masked. */
+/** Money in. The payer's number is not stored here; only its masked last four digits are. */
 export const Collection = Schema.Struct({
   kind: Schema.Literal("collection"),
   status: CollectionStatus,
   ...common,
-  /** The booked amount, once it is successful: also where it was reversed afterwards. */
+  /** The booked amount, once the collection is successful, even if it was reversed afterwards. */
   observedAmount: Schema.NullOr(MinorUnits),
   observedCurrency: Schema.NullOr(Currency),
-  /** The fee by the contract with its provider at the time when it was opened; absent where the provider's answers name the fee. */
+  /** The fee by the contract with its provider when it was opened; absent where the provider's answers name the fee. */
   contractFee: Schema.optionalKey(MinorUnits),
   maskedSource: Schema.NullOr(Schema.String),
   nextAction: Schema.NullOr(NextAction),
-  /** A code of it was called wrong: what failed by its reference may be that attempt. Absent where none was. */
+  /** A wrong code was entered for it: a failure under its reference may belong to that attempt. Absent where none was. */
   wrongCode: Schema.optionalKey(Schema.Literal(true)),
-  /** Until when its payer may pay it, where nobody can end it before; absent where its window is all the time there is. */
+  /** Until when its payer may pay it, where nothing can end it earlier; absent where only its window limits the payment. */
   payableUntil: Schema.optionalKey(Instant),
   lateSuccess: Schema.Boolean,
   reversed: Schema.NullOr(Returned)
@@ -165,14 +169,14 @@ export type Collection = typeof Collection.Type
 export const Holder = Schema.Struct({ maskedName: Schema.String, isNamed: Schema.NullOr(Schema.Boolean) })
 export type Holder = typeof Holder.Type
 
-/** Money out of the tenant's float. `principal` and `heldFee` together are what left `available` when it was opened. */
+/** Money out of the tenant's float. `principal` and `heldFee` together left `available` when it was opened. */
 export const Payout = Schema.Struct({
   kind: Schema.Literal("payout"),
   status: PayoutStatus,
   ...common,
   /** The amount that is sent, in `currency`, without the fee. */
   principal: MinorUnits,
-  /** The quoted fee, in `currency`: it is held until the outcome, and a settled payout costs no more. */
+  /** The quoted fee, in `currency`. It is held until the outcome, and a settled payout costs the tenant no more. */
   heldFee: MinorUnits,
   /** The amount that the recipient gets, in `destinationCurrency`. */
   destinationAmount: MinorUnits,
@@ -180,19 +184,22 @@ export const Payout = Schema.Struct({
   amountType: Schema.NullOr(AmountType),
   deductFeeFromAmount: Schema.Boolean,
   maskedDestination: Schema.String,
-  /** Null where the provider did not say. */
+  /** Null where the provider did not give it. */
   holder: Schema.NullOr(Holder),
   returned: Schema.NullOr(Returned),
-  /** The collection whose payer it refunds; absent where it is no refund. */
+  /** The collection that it refunds; absent where it is no refund. */
   refundOf: Schema.optionalKey(Reference),
-  /** The provider's return before a person ruled that all of it came back; absent where `returned` is the provider's. */
+  /** The provider's return before a person ruled that everything came back; absent where `returned` is the provider's. */
   returnedBefore: Schema.optionalKey(Schema.NullOr(Returned)),
-  /** By the contract with its provider the fee comes back with the whole payout; absent where it stays with the provider. */
+  /** By the contract with its provider the fee comes back when the whole payout does; absent where the provider keeps it. */
   feeReturns: Schema.optionalKey(Schema.Literal(true))
 })
 export type Payout = typeof Payout.Type
 
-/** The part of a payout's principal that came back: of records that do not say which part was the fee, no more than all of it. */
+/**
+ * The part of a payout's principal that came back. For a record that does not say which part was the fee, at most the whole
+ * principal.
+ */
 export const sentBack = ({ principal, returned }: Pick<Payout, "principal" | "returned">): MinorUnits =>
   returned === null ? ZERO : smaller(principal, minusOrZero(returned.amount, returned.fee ?? ZERO))
 
@@ -200,6 +207,6 @@ export const Payment = Schema.Union([Collection, Payout])
 export type Payment = typeof Payment.Type
 export type PaymentKind = Payment["kind"]
 
-/** Nothing more is expected of it by itself. A late fact can still open a review or credit a late collection. */
+/** Nothing more is expected to happen to it. A late fact can still open a review or credit a late collection. */
 export const isTerminal = ({ status }: { readonly status: Payment["status"] }): boolean =>
   status !== "pending" && status !== "requires_action"

@@ -96,7 +96,10 @@ function reroute(
   })
 }
 
-/** No provider says whether a fee came back. By its contract it may, with the whole payout: with a part of one it stays. */
+/**
+ * No provider reports whether a fee came back. By the contract it may come back with the whole payout; with a part of one, the
+ * provider keeps it.
+ */
 function returnToFloat(payout: Payout, fact: FactOf<"Returned">, { at }: FactOrigin): Decision<Payout> {
   const isWhole = payout.feeReturns === true && fact.amount === payout.principal
   const fee = isWhole ? (payout.fees ?? ZERO) : fact.fee
@@ -120,7 +123,7 @@ function cameBack({ returned }: Payout): boolean {
   return returned !== null
 }
 
-/** A handle of the provider proves that the payout was sent, even where a later query does not find it. */
+/** A handle from the provider proves that the payout was sent, even where a later query does not find it. */
 function isKnownToBeSent(payout: Payout, _: Fact, { actor }: FactOrigin): boolean {
   return actor !== "request" && hasHandle(payout)
 }
@@ -139,7 +142,7 @@ function isReturnBooked({ fees, principal, returned }: Payout, fact: FactOf<"Ret
   return back === returned.amount && (fact.at === returned.at || returned.amount + back > whole)
 }
 
-/** A return is booked once, within what was paid out: what comes back in parts, a person puts together. */
+/** A return is booked only once, within what was paid out: several partial returns are left to a person. */
 function isOddReturn({ currency, fees, principal, returned }: Payout, fact: FactOf<"Returned">): boolean {
   const isForeign = fact.currency !== null && fact.currency !== currency
   return returned !== null || isForeign || fact.amount > principal || fact.fee > (fees ?? ZERO)

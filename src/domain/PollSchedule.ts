@@ -11,12 +11,12 @@ const HOUR = 60 * MINUTE
 export const POLLED_FOR_MS = 24 * HOUR
 
 /**
- * A charge that its payer may pay until then is polled for so long after it: the polls that find it left behind may be turned away, or meet an
- * outage of its provider.
+ * A charge with a `payableUntil` is polled for this long after it: earlier polls may have been rejected, or met an outage of
+ * the provider.
  */
 export const POLLED_AFTER_PAYABLE_MS = 12 * HOUR
 
-/** So long after a failure that is to be looked at once more a second answer is another one. */
+/** The least time, in milliseconds, between a failure that must be confirmed and the query that confirms it. */
 export const SECOND_LOOK_MS = MINUTE
 
 /** When the provider is polled for the outcome of a transaction that nothing else settles. Durations are milliseconds. */
@@ -25,32 +25,34 @@ export interface PollSchedule {
   readonly open: ReadonlyArray<number>
 }
 
-// Late truths: what was paid out can come back, what was collected can be reversed, what expired or failed can still succeed (contract
-// MOVE-11, MOVE-16). The first three ages stand in late_poll.sql, too, for what the release before would end.
+// Late outcomes: a payout can come back, a collection can be reversed, and what expired or failed can still succeed (contract
+// MOVE-11, MOVE-16). late_poll.sql repeats the first three ages for transactions that a node of the previous release would stop
+// polling.
 const DAY = 24 * HOUR
 const afterSuccess = [HOUR, DAY, 3 * DAY]
 /**
- * A charge can be disputed or refunded for weeks. A charge is polled for these only where neither a list of the provider nor its statement
- * shows them.
+ * A charge can be disputed or refunded for weeks. It is polled for these only where neither a list of the provider nor its
+ * statement shows them.
  */
 const afterSuccessUnlisted = [...afterSuccess, 7 * DAY, 30 * DAY, 45 * DAY]
 const afterFailure = [HOUR, 24 * HOUR, 72 * HOUR]
 const afterExpiry = [HOUR, 6 * HOUR, 24 * HOUR, 72 * HOUR]
 
 /**
- * When to poll next, null for never. A poll that was missed is made at once, and once only. `isListed`: its provider lists what is taken back of
- * charges; where that is not known, they are asked for one by one.
+ * When to poll next, null for never. A missed poll is made at once, and only once. `isListed`: the provider lists disputes and
+ * refunds of charges; without such a list, each charge is polled for them.
  */
 export const nextPoll = (transaction: Transaction, schedule: PollSchedule, now: Instant, isListed = false): Instant | null => {
   if (isTerminal(transaction)) return latePoll(transaction, isListed)
   if (now >= reviewedAt(transaction)) return null
   const again = (transaction.doubtedSince ?? now) + SECOND_LOOK_MS
   const scheduled = transaction.createdAt + openAge(schedule.open, now - transaction.createdAt)
-  // Nothing is learnt of it before: whatever is due sooner is too early.
+  // A poll before that proves nothing, so an earlier one is postponed.
   if (transaction.doubtedSince !== undefined && again > now) return again
   const expiry = transaction.kind === "exchange" ? null : transaction.expiresAt
   if (expiry === null || expiry <= now) return scheduled
-  // Nothing was charged that could be polled; a charge whose answer was lost is found when its code expires.
+  // Before the code is accepted, nothing was charged that could be polled. A charge whose answer was lost is found when its
+  // code expires.
   return waitsForCode(transaction) ? expiry : Math.min(scheduled, expiry)
 }
 
@@ -58,7 +60,10 @@ export const nextPoll = (transaction: Transaction, schedule: PollSchedule, now: 
 export const isOverdue = (transaction: Transaction, now: Instant): boolean =>
   !isTerminal(transaction) && !transaction.needsReview && now >= reviewedAt(transaction)
 
-/** The end of the polls of an open transaction: from then on it waits for a person. Only a charge has a time until which its payer may pay it. */
+/**
+ * When polling of an open transaction ends: from then on it waits for a person. Only a charge has a time until which its payer
+ * may pay it.
+ */
 export const reviewedAt = ({
   createdAt,
   payableUntil
@@ -80,7 +85,7 @@ const latePoll = (transaction: Transaction, isListed: boolean): Instant | null =
       status === "successful" && (isListed || wasListed(transaction)) ? afterSuccess : afterCharge[transaction.status],
       asked
     )
-  // Its money came back, and its provider may still correct its word.
+  // Its money came back, and the provider may still correct its report.
   if (status === "failed" && doubtedSince !== undefined) return after(since, afterFailure, asked)
   // Where only a part came back, the rest still may.
   const mayComeBack = kind === "payout" && status === "successful" && sentBack(transaction) < transaction.principal

@@ -16,8 +16,8 @@ export const ProposalKind = Schema.Literals([
 export type ProposalKind = typeof ProposalKind.Type
 
 /**
- * Open: it waits. Approved: another person said yes, and it is still to be carried out. Done and failed: it was, or it could not be; both are in
- * the commit of whatever was done. Everything else is over, and nothing came of it.
+ * Open: waits for a second person. Approved: a second person approved it, and it still has to be carried out. Done and failed:
+ * it was carried out, or could not be; either is committed with the change itself. The other two are over without effect.
  */
 export const ProposalStatus = Schema.Literals(["open", "approved", "done", "failed", "rejected", "withdrawn"])
 
@@ -25,7 +25,10 @@ export const ProposalStatus = Schema.Literals(["open", "approved", "done", "fail
 export const Proposal = Schema.Struct({
   id: Reference,
   kind: ProposalKind,
-  /** A transaction's reference, "shop/live/EXTERNAL_ID" of an adjustment, "shop/KEY_ID" of a key, "UG/UGX/payout/momo" of a corridor, a tenant, or a provider behind "provider/". */
+  /**
+   * A transaction's reference, "shop/live/EXTERNAL_ID" for an adjustment, "shop/KEY_ID" for a key, "UG/UGX/payout/momo" for a
+   * corridor, a tenant, or a provider after "provider/".
+   */
   subject: Schema.String,
   /** As the audit log has them: never a secret, never a full number. */
   details: Schema.Record(Schema.String, Schema.String),
@@ -39,11 +42,11 @@ export const Proposal = Schema.Struct({
 })
 export type Proposal = typeof Proposal.Type
 
-/** A proposal that is not carried out by then has expired: its circumstances have changed. */
+/** A proposal that is not carried out within this time expires: the circumstances have changed. */
 export const PROPOSAL_WAITS_MS = 72 * 3_600_000
 /**
- * A change of configuration waits less: the release before does not know these kinds, and every proposal that has waited for three days, of whatever kind,
- * has to be over by then, or its nodes end none any more.
+ * A change of configuration expires sooner. The previous release does not know these kinds, and its nodes stop expiring
+ * proposals of every kind once one that they do not know has waited for three days.
  */
 export const CONFIGURATION_WAITS_MS = 48 * 3_600_000
 

@@ -7,34 +7,37 @@ import type { Transaction, TransactionKind } from "./Transaction.ts"
 export interface StatementLine {
   readonly direction: Direction
   readonly providerReference: string
-  /** Ours, where the provider shows it. */
+  /** Our reference, where the provider shows it. */
   readonly reference: string | null
-  /** Without fees, in `currency`, which is the source's. */
+  /** Without fees, in `currency`, which is the source currency. */
   readonly amount: MinorUnits
   readonly currency: Currency
   /** Null where the statement does not name it. */
   readonly fee: MinorUnits | null
   /**
-   * `debited`: it left the account, and the statement does not say whether it has arrived. `credited`: it came in, and what of it was taken
-   * back is in rows of its own.
+   * `debited`: it left the account, and the statement does not say whether it has arrived. `credited`: it came in, and whatever
+   * was taken back is listed in separate rows.
    */
   readonly status: "pending" | "debited" | "credited" | "successful" | "failed" | "returned"
   readonly at: Instant
-  /** Of a refund that is a movement of its own: all that may be a name of its charge, ours or the provider's. Absent: it is no refund. */
+  /**
+   * For a refund that is a separate movement: every value that may identify its charge, ours or the provider's. Absent: it is
+   * no refund.
+   */
   readonly refundOf?: ReadonlyArray<string>
 }
 type Direction = TransactionKind
 
-/** A row of the provider's list that cannot be compared, or a whole list of its account. */
+/** A row of the provider's list that cannot be compared, or a whole list that cannot be read. */
 export interface UnreadableRow {
   readonly direction: null
-  /** The list, the page and the row of the page where it was shown last; of a whole list its name. */
+  /** The list, the page and the row of the page where it was last shown; for a whole list its name. */
   readonly place: string
   readonly providerReference: string | null
   readonly reference: string | null
   /** Null where not even that can be read. */
   readonly at: Instant | null
-  /** The unreadable value, masked; of a whole list why it cannot be read. */
+  /** The unreadable value, masked; for a whole list, why it cannot be read. */
   readonly word: string
 }
 
@@ -42,30 +45,30 @@ export interface UnreadableRow {
 export interface Statement {
   readonly lines: ReadonlyArray<StatementLine>
   readonly unreadable: ReadonlyArray<UnreadableRow>
-  /** Those of the lines that were in one reading of their list and not in the next, to the last. */
+  /** The lines that were in one reading of their list and missing from the next, up to the last reading. */
   readonly unsteady: ReadonlyArray<StatementLine>
-  /** A whole list is among the unreadable: what it would have shown is in none of the lines. */
+  /** A whole list is among the unreadable ones: `lines` lacks everything that it would have shown. */
   readonly isPart?: true
 }
 
-/** The provider's statement about one of our records; null for a member that it does not give. */
+/** The provider's statement about one of our records. A field that it does not give is null. */
 export type ProviderRecord =
   | {
       readonly status: StatementLine["status"]
       readonly amount: MinorUnits | null
       readonly currency: Currency | null
       readonly fee: MinorUnits | null
-      /** Absent where it was asked for: no answer names a time. */
+      /** Absent where the provider was polled: no answer names a time. */
       readonly at?: Instant
       readonly providerReference?: string | null
     }
   | { readonly status: "absent" }
 
 /**
- * Where their account and ours do not agree. `missing_here`: they moved money that we do not know of. `missing_there`: they know nothing of
- * what we hold to be sent. `doubled`: one reference of ours stands for several movements. `unanswered`: it could not be found out.
- * `unreadable`: a row, or a whole list, of theirs that was left out, which may be any movement. `unsteady`: a row that their list shows
- * sometimes.
+ * Where the provider's account and ours disagree. `missing_here`: the provider moved money that we have no record of.
+ * `missing_there`: the provider does not know a payment that we consider sent. `doubled`: one reference of ours stands for
+ * several movements. `unanswered`: it could not be found out. `unreadable`: a row or a whole list of the provider was left out,
+ * and may be any movement. `unsteady`: a row that the provider's list shows only sometimes.
  */
 export interface ReconciliationDifference {
   readonly kind:
@@ -84,15 +87,18 @@ export interface ReconciliationDifference {
   readonly provider_reference: string | null
   readonly ours: string | null
   readonly theirs: string | null
-  /** Each line of their account about it; none where it says nothing. */
+  /** Each line of the provider's account about it; empty where there is none. */
   readonly lines: ReadonlyArray<TheirLine>
-  /** Of a fee: the provider's reference in the row of its statement that names it; absent where an answer did. */
+  /** For a fee: the provider's reference in the statement row that names it; absent where an answer named it. */
   readonly row?: string
-  /** Of a state: their line alone is not enough for a ruling, because it has another amount or currency, or is about a refund. */
+  /**
+   * For a status: the provider's line alone is not enough for a ruling, because it has another amount or currency, or is about
+   * a refund.
+   */
   readonly takes_a_look?: true
 }
 
-/** A row of their statement, or their answer, for programs; null for a member that it does not name. */
+/** A row of the provider's statement, or its answer, for programs. A field that it does not name is null. */
 export interface TheirLine {
   readonly provider_reference: string | null
   readonly status: StatementLine["status"] | null
@@ -117,8 +123,9 @@ export const lineOf = (theirs: ProviderRecord): ReadonlyArray<TheirLine> =>
       ]
 
 /**
- * `drift_booked`: the ledger booked exactly what the provider took beyond the held fee. `in_review`: a person is ruling on the record. `pending`: we hold
- * the record to be open, and its outcome is asked for; where it stays unknown, OutcomeUnknown and OpenForADay fire.
+ * `drift_booked`: the ledger booked exactly what the provider took beyond the held fee. `in_review`: a person is ruling on the
+ * record. `pending`: we consider the record open, and poll for its outcome; where that stays unknown, OutcomeUnknown and
+ * OpenForADay fire.
  */
 export type KnownBecause = "drift_booked" | "in_review" | "pending"
 
@@ -135,11 +142,17 @@ export const knownBecause = (
   if (needsReview && !unexplained.includes(kind)) return "in_review"
   return isOpen && ofOutcome.includes(kind) ? "pending" : null
 }
-/** That their account has another outcome than ours, or none: neither another amount nor money that moved twice. */
+/**
+ * The kinds that mean that the provider's account has another outcome than ours, or none. They include neither another amount
+ * nor money that moved twice.
+ */
 const ofOutcome: ReadonlyArray<ReconciliationDifference["kind"]> = ["state", "missing_there", "unanswered"]
 const unexplained: ReadonlyArray<ReconciliationDifference["kind"]> = ["doubled", "missing_here", "unreadable", "unsteady"]
 
-/** One line of a file of rulings: the end of a record in review, as their account has it; null where it does not name the fee. */
+/**
+ * One line of a file of rulings: the outcome of a record in review according to the provider's account. The fee is null where
+ * that does not name it.
+ */
 export interface StatedRuling {
   readonly reference: string
   readonly outcome: "successful" | "failed"
@@ -148,8 +161,9 @@ export interface StatedRuling {
 }
 
 /**
- * Of the records in review those of which one line of their account says all that a ruling needs: that it succeeded, with its fee, or that it failed. Another
- * amount, money that moved twice or came back, and what is not over there have none: each is looked at by itself.
+ * The records in review for which one line of the provider's account gives everything that a ruling needs: a success with its
+ * fee, or a failure. Another amount, money that moved twice or came back, and a record that the provider lacks are left out: a
+ * person looks at each of these separately.
  */
 export const statedRulings = (
   all: ReadonlyArray<ReconciliationDifference & { readonly because?: KnownBecause }>
@@ -160,7 +174,7 @@ export const statedRulings = (
     if (reference === null || !isPlain || line === undefined) return []
     const { currency, fee_minor, status } = line
     if (status === "failed") return [{ reference, outcome: status, fee: null, currency: null }]
-    // A figure without its currency is nobody's.
+    // A figure without its currency cannot be used.
     const isWhole = own.every(({ takes_a_look }) => takes_a_look !== true) && (fee_minor === null || currency !== null)
     return status === "successful" && isWhole ? [{ reference, outcome: status, fee: fee_minor, currency }] : []
   })
@@ -187,7 +201,7 @@ export const unreadableHere = ({ at, place, providerReference, reference, word }
 
 export const unsteadyThere = (line: StatementLine): ReconciliationDifference => ({ ...missingHere(line, null), kind: "unsteady" })
 
-/** `about`: a payment of ours that is another movement, and that the row names. */
+/** `about` is a payment of ours that the row names, although the row is another movement. */
 export const missingHere = (line: StatementLine, about: Transaction | null): ReconciliationDifference => ({
   kind: "missing_here",
   direction: line.direction,
@@ -214,17 +228,20 @@ export const differenceOf = (
   lines
 })
 
-/** Of a refund that is a movement of its own: none where it failed, was booked, or a person ruled knowing of it. */
+/** For a refund that is a separate movement: none where it failed, was booked, or a person who knew of it ruled. */
 export const refundDifferences = (record: Transaction, line: StatementLine): ReadonlyArray<ReconciliationDifference> =>
   line.status === "failed" || (record.status === "successful" && !record.needsReview)
     ? []
     : [{ ...differenceOf(record, "state", `refunded ${line.amount} ${line.currency}`, lineOf(line)), takes_a_look: true }]
 
-/** Whether the statement leaves open what has become of it, and ours is not what it says so far: it has to be asked for. */
+/**
+ * Whether the statement leaves the outcome open and our status differs from what it shows so far: the provider has to be
+ * polled.
+ */
 export const isLeftOpen = (record: Transaction, { status }: StatementLine): boolean =>
   status === "debited" && !agreeing[standingOf(record)].includes(status)
 
-/** To the minor unit; amounts, currency and fee only of what moved. */
+/** Compared to the minor unit. Amounts, currency and fee are compared only where money moved. */
 export const differences = (record: Transaction, theirs: ProviderRecord): ReadonlyArray<ReconciliationDifference> => {
   const ours = standingOf(record)
   if (!agreeing[ours].includes(theirs.status)) {
@@ -249,7 +266,7 @@ export const differences = (record: Transaction, theirs: ProviderRecord): Readon
   ]
 }
 
-/** Whether the amount that they name, if they name one, is ours. */
+/** Whether the amount that the provider names, if it names one, is ours. */
 const hasOurAmount = (record: Transaction, theirs: ProviderRecord): boolean =>
   theirs.status === "absent" ||
   ((theirs.amount === null || theirs.amount === principalOf(record)) &&
@@ -268,7 +285,7 @@ const agreeing: Readonly<Record<BookedStatus, ReadonlyArray<ProviderRecord["stat
   pending: ["pending", "debited"],
   successful: ["successful", "debited", "credited"],
   returned: ["returned"],
-  // Some providers have one word for what failed and what was taken back.
+  // Some providers use one word for failed payments and reversed ones.
   reversed: ["returned", "failed", "credited"],
   failed: ["failed", "absent"],
   expired: ["failed", "absent"]
@@ -280,14 +297,14 @@ const standingOf = (record: Transaction): BookedStatus => {
 }
 
 /**
- * The amount that our books say moved, without fees. For a collection it is the booked amount, which a person may have found to differ from
- * the requested one.
+ * The amount that moved according to our books, without fees. For a collection it is the booked amount, which a person may have
+ * found to differ from the requested one.
  */
 const principalOf = (record: Transaction): MinorUnits => {
   if (record.kind === "payout") return record.principal
   return record.kind === "collection" && record.status === "successful" ? (record.observedAmount ?? record.amount) : record.amount
 }
 
-/** An exchange costs its rate only, and the fee of what is still open is not known. */
+/** An exchange costs only its rate, and the fee of an open payment is not known. */
 const feeOf = (record: Transaction): MinorUnits | null =>
   record.kind === "exchange" || record.status !== "successful" ? null : record.fees

@@ -1,7 +1,7 @@
 import type { AppId, Mode } from "./Ids.ts"
 import { json } from "./Json.ts"
 
-/** The scope of an idempotency key (contract IDEM-4): the same key elsewhere is another key. */
+/** The scope of an idempotency key (contract IDEM-4): the same key in another scope is another key. */
 export interface IdempotencyScope {
   readonly appId: AppId
   readonly mode: Mode
@@ -11,8 +11,9 @@ export interface IdempotencyScope {
 }
 
 /**
- * The parameters that a repeated idempotency key must come with: method, route template, path parameters and the decoded body with defaults
- * applied. Key order and white space do not matter. Only a keyed HMAC of it is stored, because it holds a person's number.
+ * The parts that a repeat of an idempotency key must have in common: method, route template, path parameters and the decoded body with
+ * defaults applied. Key order and white space do not matter. Only a keyed HMAC of it is stored, because it contains a person's
+ * number.
  */
 export const fingerprintText = (endpoint: string, params: Readonly<Record<string, string>>, body: unknown): string =>
   json([endpoint, sorted(params), sorted(body)])

@@ -9,22 +9,22 @@ import { add, larger, type MinorUnits, minor, minusOrZero, smaller, toDecimal, Z
 import { type Collection, type Payout, sentBack } from "./Payment.ts"
 import type { Transaction } from "./Transaction.ts"
 
-/** A ruling books at most so many times what was asked for or what the provider reported: more is a digit too many. */
+/** A ruling books at most this many times the amount that was requested or that the provider reported: more is a mistyped digit. */
 const AT_MOST_TIMES = 2n
 
-/** A person's finding on a record under review: money moved or it did not, and how much where that was in doubt. */
+/** A person's finding on a record under review: whether money moved, and how much where that was in doubt. */
 export interface Resolution {
   readonly outcome: "successful" | "failed"
   /**
-   * The amount that moved, without fees; null where it is the record's own. For an exchange it is the amount that it brought, in its
-   * destination currency.
+   * The amount that moved, without fees; null where it is the record's own. For an exchange it is the amount that it yielded,
+   * in its destination currency.
    */
   readonly amount: MinorUnits | null
   readonly fee: MinorUnits | null
   readonly evidence: string
 }
 
-/** The currency of a resolution's amount: of an exchange the one that it brings. */
+/** The currency of a resolution's amount: for an exchange, the destination currency. */
 export const resolvedCurrency = (record: Transaction): Currency =>
   record.kind === "exchange" ? record.destinationCurrency : record.currency
 
@@ -34,9 +34,9 @@ export type Ruling<R> = Decision<R> | string
 export type ResolutionAction = "settle" | "release" | "collect" | "close" | "correct" | "keep"
 type ActionTable<S extends string> = { readonly [K in S]: { readonly [O in Resolution["outcome"]]: ResolutionAction } }
 
-// Every case that a person can be asked about has both outcomes. `keep` ends the case and moves nothing: the record was right. A closed
-// record is changed by a correction, at most one a case. A success stays a success (contract MOVE-8, MOVE-9): a payout that came to nothing
-// is returned in full, and a collection that was taken back is reversed.
+// Every case that a person can be asked about has both outcomes. `keep` ends the case and moves nothing: the record was right.
+// A closed record is changed by a correction, at most one per case. A success stays a success (contract MOVE-8, MOVE-9): a
+// payout that did not arrive is returned in full, and a collection that was taken back is reversed.
 export const resolutionActions = {
   payout: {
     pending: { successful: "settle", failed: "release" },
@@ -99,7 +99,10 @@ export const rulingOn = (
 
 const failure = { code: "unknown", message: "A person established that no money moved." } as const
 
-/** A failure that the gateway closed as never sent is a person's ruling from here on, if the provider had the request after all. */
+/**
+ * Where the gateway closed the record as never sent although the provider had the request, the failure becomes the person's
+ * ruling.
+ */
 const keptFailure = ({ failedBy, failure: said }: Transaction) => (said !== null && failedBy === "gateway" ? { failure } : {})
 
 const booksNoFee = "this ruling books no fee: book what it cost with float debit"
@@ -111,8 +114,8 @@ const ruled = <R>(next: R, entry: Entry | null, event: Decision<R>["event"]): De
 })
 
 /**
- * The members that every ruling sets. A record that was closed before keeps its poll count: the late polls of the schedule are for news,
- * and would all be due at once if they were counted anew.
+ * The fields that every ruling sets. A record that was already closed keeps its poll count: with a new count, all late polls of
+ * the schedule would be due at once.
  */
 const afterResolution = <R extends Transaction>(record: R, { amount, fee, outcome }: Resolution, at: Instant) => {
   const { doubtedSince: _ended, ...known } = record
@@ -125,7 +128,7 @@ const afterResolution = <R extends Transaction>(record: R, { amount, fee, outcom
   }
 }
 
-/** The members that a ruling sets where it changes the status: the late polls, if there are any, begin then. */
+/** The fields that a ruling sets where it changes the status; any late polls start then. */
 const closedAs = <S extends "successful" | "failed">(record: Transaction, status: S, at: Instant) =>
   record.status === status
     ? {}
@@ -151,7 +154,7 @@ export const resolvePayout = (
   if (resolution.outcome === "failed") return reversedPayout(payout, settled, kept, at)
   const principal = resolution.amount ?? payout.principal
   if (principal > held) return `it was opened with ${held} minor ${currency}: no more than that can have been sent`
-  // The return that only a ruling had booked went out after all.
+  // The return that only a ruling had booked is now ruled to have been paid out after all.
   const { returnedBefore, ...unruled } = settled
   const returned = returnedBefore === undefined ? payout.returned : returnedBefore
   const back = returned?.amount ?? ZERO
@@ -170,7 +173,7 @@ export const resolvePayout = (
   const next: Payout = { ...unruled, ...closedAs(payout, "successful", at), principal, heldFee, fees, returned, failure: null }
   if (way === "settle") return ruled(next, settle(currency, principal, heldFee, fee), "payout.successful")
   const booked = payout.status === "successful" ? { paidOut: payout.principal, fees: payout.fees ?? ZERO } : null
-  // Of what failed a fee stands booked where a person ruled that the provider kept one.
+  // A failed payout has a booked fee where a person ruled that the provider kept one.
   const costBefore = payout.fees ?? ZERO
   const excess = fee - fees
   const drift = booked === null ? excess : resolution.fee === null || bookedDrift === null ? 0n : excess - bookedDrift
@@ -185,8 +188,8 @@ export const resolvePayout = (
 }
 
 /**
- * All that a payout took comes back, but for the fee that the provider kept. An earlier return counts: where it was larger, because the
- * contract said that the fee returns, the difference is taken back.
+ * Everything that a payout took comes back, except for the fee that the provider kept. An earlier return counts: where it was
+ * larger, because the contract returns the fee, the difference is taken back.
  */
 const reversedPayout = (payout: Payout, settled: Payout, kept: MinorUnits, at: Instant): Ruling<Payout> => {
   const fees = payout.fees ?? ZERO
@@ -245,7 +248,7 @@ export const resolveCollection = (collection: Collection, resolution: Resolution
   return ruled(next, entry, entry.postings.length === 0 ? null : "collection.corrected")
 }
 
-/** The booked figures of a successful collection: once it was reversed, the fee that the provider kept. */
+/** The booked figures of a successful collection; after a reversal, only the fee that the provider kept. */
 const bookedOf = (collection: Collection) => {
   const { reversed } = collection
   const [collected, fees] = [broughtBy(collection), collection.fees ?? ZERO]
@@ -273,7 +276,7 @@ export const resolveExchange = (exchange: Exchange, resolution: Resolution, at: 
   const most = AT_MOST_TIMES * exchange.destinationAmount
   if (resolution.amount !== null && resolution.amount > most)
     return tooMuch("was to bring", exchange.destinationAmount, most, exchange.destinationCurrency)
-  // The person's figure takes the place of the provider's, which was only quoted.
+  // The person's figure replaces the provider's, which was only quoted.
   const found =
     resolution.amount === null
       ? {}
@@ -289,7 +292,10 @@ export const resolveExchange = (exchange: Exchange, resolution: Resolution, at: 
 
 const isBooked = "it is booked as it is: leave --amount-minor out, and put a difference right with float credit or float debit"
 
-/** An exchange that is posted, or taken back, after it was closed: against what is available, because nothing is reserved any more. */
+/**
+ * An exchange that is posted, or taken back, after it was closed. It is posted against `available`, because nothing is reserved
+ * any more.
+ */
 const moved = ({ amount, currency, destinationAmount, destinationCurrency }: Exchange, sign: bigint): Entry => ({
   phase: "correct",
   postings: exchanged(currency, amount, destinationCurrency, destinationAmount).postings.map((line) => ({

@@ -13,7 +13,7 @@ type Outcome = "open" | "successful" | "failed" | "expired"
 
 type Reasons = { readonly [S in Outcome]: { readonly [fact: string]: string } }
 
-// The reports that bring a record to a person, by the record's status at the time. A missing cell is a report that needs no person.
+// The reports that cause a review, by the record's status at the time. A missing cell is a report that needs no person.
 const reasons: Reasons = {
   open: {
     Mismatched:
@@ -35,12 +35,12 @@ const reasons: Reasons = {
   }
 }
 
-/** The reasons that go on with the note. */
+/** Facts whose reason is followed by the note. */
 const isSaidByNote: ReadonlyArray<string> = ["Clawback", "FeeStated"]
 
 const underWay = "it is closed as failed, which no provider said for certain, and later one said that it has it under way"
 
-// News of these kinds may also repeat what is booked. It is the reason only where there is no other.
+// Reports of these kinds may also repeat what is booked. They are the reason only where there is no other.
 const weakerReasons: Reasons = {
   open: {},
   successful: {
@@ -52,14 +52,17 @@ const weakerReasons: Reasons = {
 
 const unanswered = "it was asked for to the end of the schedule, and nobody could say what became of it"
 
-/** Why a person has to look, in one line. A collection that was reversed is among what "does not fit". */
+/**
+ * Why a person has to look, in one line. For a collection that was reversed, a report may also be among those that do "not
+ * fit".
+ */
 export const reviewReason = ({ kind, status }: Transaction, history: ReadonlyArray<HistoryLine>): string => {
   const outcome = outcomeOf(status)
-  // The report that closed it, and those before, are no news.
+  // The report that closed the record, and those before it, are not new.
   const closing = history.findLastIndex(
     (line, at) => at > 0 && outcomeOf(history[at - 1]?.status ?? "") !== outcomeOf(line.status)
   )
-  // Neither is what a ruling knew: the news that opened the case came after it.
+  // Neither are those that the ruling knew: the report that opened the case came after it.
   const ruled = history.findLastIndex(({ actor }) => actor === "review")
   const since = history.slice(Math.max(closing, ruled) + 1)
   const last = (cells: Reasons[Outcome]) => since.findLast(({ fact }) => cells[fact] !== undefined)

@@ -1,14 +1,14 @@
 import { type RouteSuccess, successOf } from "./RoutePreference.ts"
 import type { RouteResult } from "./RouteResult.ts"
 
-/** So many payments came to this result, none of them after more than `withinMs`; 0 for a sending. */
+/** How many payments had this result, none of them after more than `withinMs`; `withinMs` is 0 for a sending. */
 export interface ResultCount {
   readonly result: RouteResult
   readonly withinMs: number
   readonly count: number
 }
 
-/** The same of one provider, in one corridor. */
+/** The same for one provider in one corridor. */
 export interface ProviderCount extends ResultCount {
   readonly mode: string
   /** Empty where there is none. */
@@ -20,17 +20,17 @@ export interface RouteFigures {
   /** Payments that were sent there, or were to be. */
   readonly tried: number
   readonly successful: number
-  /** Those that ended otherwise, for a reason of the provider's. */
+  /** Payments that failed for a reason of the provider. */
   readonly failed: number
-  /** Those that ended otherwise, for a reason of the payer's or the recipient's. */
+  /** Payments that failed for a reason of the payer or the recipient. */
   readonly customer: number
-  /** Not answered in a way that can be believed, when they were sent. */
+  /** Payments without an answer that can be believed when they were sent. */
   readonly unknown: number
   readonly neverSent: number
   /** Half of those that ended, and 19 of 20, took no longer than this; null where none ended. */
   readonly p50Ms: number | null
   readonly p95Ms: number | null
-  /** These decide about its place where a corridor prefers success. */
+  /** The counts that determine its rank where a corridor prefers success. */
   readonly success: RouteSuccess
 }
 
@@ -60,7 +60,7 @@ export const figuresOf = (counts: ReadonlyArray<ResultCount>): RouteFigures => {
   }
 }
 
-/** The shortest of the bounds within which this share of those that ended did. */
+/** The smallest bound within which this share of the ended payments ended. */
 const within = (counts: ReadonlyArray<ResultCount>, share: number): number | null => {
   const ended = counts.filter(({ withinMs }) => withinMs > 0).toSorted((one, other) => one.withinMs - other.withinMs)
   const wanted = share * ended.reduce((total, { count }) => total + count, 0)

@@ -2,36 +2,37 @@ import type { Preference } from "./Corridor.ts"
 import type { Instant } from "./Instant.ts"
 import type { RouteResult } from "./RouteResult.ts"
 
-/** The time whose payments a success rate is of. */
+/** The period whose payments a success rate is computed from. */
 export const LOOK_BACK_MS = 60 * 60_000
-/** A rate of fewer payments says nothing. */
+/** A rate of fewer payments is not significant. */
 export const SAMPLE_AT_LEAST = 30
-/** Of an overtaken provider fewer are enough: it has its trials alone. */
+/** For an overtaken provider fewer payments are enough, because it gets only its trials. */
 export const TRIAL_SAMPLE_AT_LEAST = 10
-/** A provider goes ahead of one that the row has before it only where its rate is higher by as much. */
+/** A provider overtakes one that is before it in the row only if its rate is higher by at least this. */
 export const AHEAD_BY = 0.05
-/** A provider of which too little is known is taken to be as good as this, so that it is tried instead of one that fails more. */
+/** A provider with too few payments is assumed to have this rate, so that it is tried instead of one that fails more. */
 export const UNKNOWN_RATE = 0.7
-/** An overtaken provider is first for so long at the end of each of these intervals, whatever is known of it: 1 of 30 payments. */
+/** At the end of each interval, an overtaken provider goes first for this long, whatever its rate: for 1 of 30 payments. */
 export const TRIAL_MS = 60_000
 export const TRIAL_EVERY_MS = 30 * 60_000
-/** Its failures are held against an overtaken provider for so long where its trials were too few to say anything. */
+/** For this long an overtaken provider's failures count against it when its trials were too few to be significant. */
 export const OVERTAKEN_MS = 48 * 3_600_000
 /**
- * No price that a tenant was shown lives longer. An order by success stays for as long as that, and so long nobody pays more than by the order before it.
+ * No price that a tenant was shown lives longer. An order by success stays for at least this long, and meanwhile nobody pays
+ * more than under the previous order.
  */
 export const PRICE_KEPT_MS = 31 * 60_000
 
 /** The payments of the last hour that say something about a provider. */
 export interface RouteSuccess {
   readonly successful: number
-  /** Those of a provider's own failures: it refused or failed them, or could not be reached. */
+  /** Payments that failed because of the provider: it refused or failed them, or could not be reached. */
   readonly failed: number
 }
 
 /**
- * The success that the counts of one provider come to, each payment once: by its end, or as one that never left. One that was not answered when it was sent
- * counts once it has ended. Failures of customers are left out.
+ * The success that the counts of one provider add up to. Each payment counts once: by its final outcome, or as one that never
+ * left. A payment without an answer when it was sent counts once it has ended. Failures of customers are left out.
  */
 export const successOf = (counts: ReadonlyArray<{ readonly result: RouteResult; readonly count: number }>): RouteSuccess => {
   const sum = (...results: ReadonlyArray<RouteResult>) =>
@@ -41,19 +42,20 @@ export const successOf = (counts: ReadonlyArray<{ readonly result: RouteResult; 
 
 export type SuccessByProvider = ReadonlyMap<string, RouteSuccess>
 
-/** Null where there are too few to say. */
+/** Null where there are too few. */
 const rateOf = (success: RouteSuccess | undefined, atLeast: number): number | null => {
   const { failed, successful } = success ?? { failed: 0, successful: 0 }
   return successful + failed < atLeast ? null : successful / (successful + failed)
 }
 
-/** Those that stand behind one that the row has after them. */
+/** The providers that now stand behind one that the row has after them. */
 export const overtakenIn = (configured: ReadonlyArray<string>, present: ReadonlyArray<string>): ReadonlyArray<string> =>
   configured.filter((name, place) => present.slice(0, present.indexOf(name)).some((one) => configured.indexOf(one) > place))
 
 /**
- * The providers by their success, from the order that they have now. One overtakes another only where that one is known, and clearly worse; one of which too
- * little is known is taken to be at `UNKNOWN_RATE`. An overtaken one goes back where its own payments show that it is as good, and overtakes nobody before.
+ * The providers ordered by success, starting from their present order. One overtakes another only where the other's rate is
+ * known and clearly worse; a provider with too few payments is assumed to be at `UNKNOWN_RATE`. An overtaken one goes back once
+ * its own payments show that it is as good, and overtakes no other before that.
  */
 export const orderedBySuccess = (
   configured: ReadonlyArray<string>,
@@ -74,7 +76,7 @@ export const orderedBySuccess = (
     return (mine ?? UNKNOWN_RATE) - theirs >= AHEAD_BY
   }
   const ordered = [...present]
-  // Two that changed places do not change back at the same rates, so that this ends.
+  // Two that changed places do not change back at the same rates, so this loop ends.
   for (let isMoved = true; isMoved; ) {
     isMoved = false
     for (let place = 1; place < ordered.length; place++) {
@@ -87,17 +89,17 @@ export const orderedBySuccess = (
   return ordered
 }
 
-/** The order of the providers of a corridor and network by their success, which all nodes share. */
+/** The order of the providers of a corridor and network by success, which all nodes share. */
 export interface RouteOrder {
-  /** The row's own order, of which it was made: of another one it says nothing. */
+  /** The row's own order that it was computed from. It does not apply to another one. */
   readonly configured: ReadonlyArray<string>
   readonly providers: ReadonlyArray<string>
-  /** The order before it. */
+  /** The order before this one. */
   readonly previous: ReadonlyArray<string>
   readonly changedAt: Instant
 }
 
-/** The order that takes the place of the one before; null where that one stays. */
+/** The order that replaces the previous one; null where that one stays. */
 export const nextRouteOrder = (
   row: ReadonlyArray<string>,
   before: RouteOrder | null,
@@ -106,7 +108,7 @@ export const nextRouteOrder = (
 ): RouteOrder | null => {
   const configured = [...new Set(row)]
   const present = before !== null && isSame(before.configured, configured) ? before : null
-  // A price that is shown in a trial ends with it.
+  // The order does not change during a trial: a price that is shown in the trial expires with it.
   if (present !== null && trialAt(present, now) !== null) return null
   const previous = present?.providers ?? configured
   const from = present !== null && now - present.changedAt >= OVERTAKEN_MS ? configured : previous
@@ -117,7 +119,10 @@ export const nextRouteOrder = (
   return { configured, providers, previous, changedAt: now }
 }
 
-/** Whether one that came back fails again. Every price that was shown meanwhile is of it or of the one before, and both go on to be compared. */
+/**
+ * Whether a provider that came back fails again. Every price shown meanwhile is from it or from the provider before it, and
+ * those two continue to be compared.
+ */
 const endsReturn = (present: RouteOrder, next: ReadonlyArray<string>, success: SuccessByProvider): boolean => {
   const [returned = "", first = ""] = [present.providers[0], next[0]]
   const rate = rateOf(success.get(returned), SAMPLE_AT_LEAST)
@@ -125,7 +130,10 @@ const endsReturn = (present: RouteOrder, next: ReadonlyArray<string>, success: S
   return isBack && first === present.previous[0] && rate !== null && rate < UNKNOWN_RATE - AHEAD_BY
 }
 
-/** The overtaken provider that has its trial now, and the end of it; null outside of trials. All nodes know it from the order that they share. */
+/**
+ * The overtaken provider that has its trial now, and the end of the trial; null outside of trials. All nodes derive it from the
+ * order that they share.
+ */
 export const trialAt = (order: RouteOrder, now: Instant): { readonly provider: string; readonly until: Instant } | null => {
   const since = now - (order.changedAt + PRICE_KEPT_MS)
   const left = TRIAL_EVERY_MS - (since % TRIAL_EVERY_MS)
@@ -141,16 +149,19 @@ export const isSame = (one: ReadonlyArray<string>, other: ReadonlyArray<string>)
 /** The providers of one payment in their order. */
 export interface Ranking {
   readonly providers: ReadonlyArray<string>
-  /** Of these the cheapest goes first: all, or the first ones by the order of now and by the one before. */
+  /**
+   * The providers whose prices are compared, so that the cheapest goes first: all of them, or the first of the present and of
+   * the previous order.
+   */
   readonly compared: ReadonlyArray<string>
-  /** Until then a price of the order before it holds, or that of a trial; null where none does. */
+  /** Until then a price of the previous order, or of a trial, is valid; null where none is. */
   readonly keptUntil: Instant | null
 }
 
-/** As the row has them. */
+/** In the row's order. */
 export const asConfigured = (able: ReadonlyArray<string>): Ranking => ({ providers: able, compared: [], keptUntil: null })
 
-/** The ranking of those that are able to serve a payment. It only reorders them. */
+/** The ranking of the providers that are able to serve a payment. It only reorders them. */
 export const rankingOf = (
   able: ReadonlyArray<string>,
   preference: Preference,
@@ -166,7 +177,7 @@ export const rankingOf = (
   const [first] = providers
   const [before] = inOrder(order.previous)
   const trial = trialAt(order, now)
-  // First where it is not dearer. A quote that is given in the trial expires with it.
+  // It goes first where it is no more expensive. A quote that is given in the trial expires with it.
   if (trial !== null && first !== undefined && first !== trial.provider && able.includes(trial.provider))
     return {
       providers: [...new Set([trial.provider, ...providers])],
@@ -184,13 +195,17 @@ export interface ComparedPrice {
   readonly arrives: bigint
 }
 
-/** The same ones, those with a price in the places that they have, the cheapest first; at the same price they stay as they are. */
+/**
+ * The same items. Those with a price are sorted among the places that they occupy, the cheapest first; equal prices keep their
+ * order.
+ */
 export const cheapestFirst = <One>(all: ReadonlyArray<One>, priceOf: (one: One) => ComparedPrice | null): ReadonlyArray<One> => {
   const priced = all.flatMap((one) => {
     const price = priceOf(one)
     return price === null ? [] : [{ one, price }]
   })
-  // More arrives for each unit that leaves. A reduced amount, a fixed source and a fixed destination are compared alike.
+  // The cheapest is the one where more arrives for each unit that leaves. So a reduced amount, a fixed source and a fixed
+  // destination are compared alike.
   const sorted = priced.toSorted(({ price: a }, { price: b }) => {
     const [mine, theirs] = [a.arrives * b.total, b.arrives * a.total]
     return mine === theirs ? 0 : mine > theirs ? -1 : 1
@@ -198,7 +213,7 @@ export const cheapestFirst = <One>(all: ReadonlyArray<One>, priceOf: (one: One) 
   return all.map((one) => (priceOf(one) === null ? one : (sorted.shift()?.one ?? one)))
 }
 
-/** `98 % of 240`, rounded down; `too few (12)` where that says nothing. */
+/** `98 % of 240`, rounded down; `too few, 12` where that is not significant. */
 export const successText = (success: RouteSuccess): string => {
   const all = success.successful + success.failed
   return all < SAMPLE_AT_LEAST ? `too few, ${all}` : `${Math.floor((success.successful * 100) / all)} % of ${all}`

@@ -6,14 +6,14 @@ import type { FailureCode } from "./Payment.ts"
 import type { Transaction } from "./Transaction.ts"
 
 /**
- * The result of a payment at a provider. The first three are of its sending, once for each provider that it was sent to: answered, not answered in
- * a way that can be believed, or never left for it. The others are its end: successful, not successful, or not successful for a reason of the customer's.
- * These words are stored: none is changed.
+ * The result of a payment at a provider. The first three describe its sending, once for each provider that it was sent to:
+ * answered, no answer that can be believed, or never left for it. The others describe its end: successful, failed, or failed
+ * for a reason of the customer. These words are stored: do not change them.
  */
 export const RouteResult = Schema.Literals(["answered", "silent", "not_sent", "successful", "failed", "customer"])
 export type RouteResult = typeof RouteResult.Type
 
-/** Where and how a payment ran, in words of which there are few. */
+/** Where and how a payment ran, in a small fixed set of words. */
 export interface RouteOutcome {
   readonly direction: "payout" | "collection"
   /** As "UG/UGX/momo". */
@@ -27,8 +27,8 @@ export interface RouteOutcome {
 }
 
 /**
- * Failures for which another provider would have been no better: the payer or the recipient is the reason. A payer who did not answer in time is
- * none of them: a prompt that never came looks the same.
+ * Failures for which another provider would have been no better: the payer or the recipient is the reason. A payer who did not
+ * answer in time is not included: a prompt that never arrived looks the same.
  */
 const customers: ReadonlySet<FailureCode | "none"> = new Set<FailureCode>([
   "insufficient_funds",
@@ -38,7 +38,7 @@ const customers: ReadonlySet<FailureCode | "none"> = new Set<FailureCode>([
   "limit_exceeded"
 ])
 
-/** The request's facts that say how the sending went. */
+/** The facts of the request that describe the sending. */
 const sendings: { readonly [Tag in Fact["_tag"]]?: "answered" | "silent" | "not_sent" } = {
   Accepted: "answered",
   NeedsRedirect: "answered",
@@ -59,7 +59,7 @@ export interface WrittenFact {
   readonly line: { readonly actor: Actor; readonly fact: string; readonly at: Instant }
 }
 
-/** The results that a fact brings: of a payment's sending, of its end, or of both; nothing of an exchange. */
+/** The results that a fact gives: of a payment's sending, of its end, or of both; none for an exchange. */
 export const routeOutcomes = ({ before, line, next }: WrittenFact): ReadonlyArray<RouteOutcome> => {
   if (before.kind === "exchange" || next.kind === "exchange") return []
   const { country, currency, direction, method } = before.corridor

@@ -1,20 +1,23 @@
 import type { Verdict } from "./Candidates.ts"
 import type { Corridor } from "./Corridor.ts"
 
-/** The members of a corridor that routing reads. */
+/** The fields of a corridor that routing reads. */
 export type RoutedRow = Pick<Corridor, "active" | "method" | "providers">
 
 /** The one provider that a tenant is pinned to; null where the rows alone decide. */
 export type PinnedProvider = string | null
 
-/** The row's providers in the order in which this tenant's money goes to them: its own alone where the row has it, else all of them. */
+/**
+ * The row's providers in the order in which this tenant's money goes to them: the pinned provider alone where the row has it,
+ * else all of them.
+ */
 export const routeOrder = ({ providers }: Pick<RoutedRow, "providers">, pin: PinnedProvider): ReadonlyArray<string> =>
   pin !== null && providers.includes(pin) ? [pin] : [...new Set(providers)]
 
 /**
- * The failover order of a corridor: the providers that are tried for it. A wallet belongs to its provider, and the same tag belongs to
- * another person elsewhere: only the first able provider is tried for it. `services/routing/Failover` decides when the next one may be
- * tried.
+ * The failover order of a corridor: the providers that are tried, in turn. A wallet belongs to its provider, and the same tag
+ * may belong to another person elsewhere: so only the first able provider is tried for it. `services/routing/Failover` decides
+ * when the next one may be tried.
  */
 export const failoverOrder = (
   row: RoutedRow,
@@ -25,7 +28,10 @@ export const failoverOrder = (
   return row.method === "wallet" ? able.slice(0, 1) : able
 }
 
-/** Why each of the row's providers that are not in the failover order is not; `unable` says it of those that could not serve the payment. */
+/**
+ * For each of the row's providers that is not in the failover order, the reason; `unable` gives it for those that cannot serve
+ * the payment.
+ */
 export const leftOut = (
   row: RoutedRow,
   pin: PinnedProvider,
@@ -38,12 +44,12 @@ export const leftOut = (
   )
 }
 
-/** The providers that these rows route a tenant to, each once: its own, then those of active rows, then all others. */
+/** The providers that these rows route a tenant to, each once: the pinned one, then those of active rows, then all others. */
 export const routedProviders = (rows: ReadonlyArray<RoutedRow>, pin: PinnedProvider): ReadonlyArray<string> => {
   const names = (active: boolean) => rows.filter((row) => row.active === active).flatMap((row) => routeOrder(row, pin))
   return [...new Set(pinnedFirst([...names(true), ...names(false)], pin))]
 }
 
-/** A tenant's own provider before all others, where it is among them. */
+/** The tenant's pinned provider before all others, where it is among them. */
 export const pinnedFirst = (providers: ReadonlyArray<string>, pin: PinnedProvider): ReadonlyArray<string> =>
   pin !== null && providers.includes(pin) ? [pin, ...providers.filter((name) => name !== pin)] : providers

@@ -4,22 +4,25 @@ import { maskedText } from "./Masking.ts"
 import { LARGEST_AMOUNT, type MinorUnits, minor } from "./Money.ts"
 import type { Resolution } from "./Resolution.ts"
 
-/** One line of a file of evidence: what a provider's statement says of a transaction. Figures that it leaves out are the record's own. */
+/**
+ * One line of an evidence file: what a provider's statement says about a transaction. Figures that it leaves out are the
+ * record's own.
+ */
 export interface FileRow {
-  /** Of the file, from 1, the header among them. */
+  /** The line number in the file, from 1, counting the header. */
   readonly line: number
   readonly reference: Reference
   readonly outcome: Resolution["outcome"]
   readonly amount: MinorUnits | null
   readonly fee: MinorUnits | null
-  /** Of the amount and of the fee; null only where the row has neither. */
+  /** The currency of the amount and of the fee; null only where the row has neither. */
   readonly currency: Currency | null
 }
 
-/** A line that says nothing that could be ruled. */
+/** A line that no ruling can be made from. */
 export interface BadRow {
   readonly line: number
-  /** Its reference, or what stands in the place of it, masked. */
+  /** Its reference, or the text in the place of it, masked. */
   readonly reference: string
   readonly why: string
 }
@@ -29,7 +32,7 @@ export interface RulingFile {
   readonly bad: ReadonlyArray<BadRow>
 }
 
-/** More belong in several files: each is looked through by a second person. */
+/** Larger evidence is split into several files, because a second person examines each. */
 export const ROWS_AT_MOST = 1_000
 const LONGEST_SHOWN = 40
 
@@ -39,7 +42,10 @@ const needed: ReadonlyArray<Column> = ["reference", "outcome"]
 
 export const RULING_HEADER = "reference,outcome,fee_minor,currency"
 
-/** Reads a file of evidence: comma-separated values with a header. Why it is none, in one line, where that is so. */
+/**
+ * Reads an evidence file: comma-separated values with a header. A string is the reason why the text is no such file, in one
+ * line.
+ */
 export const readRulingFile = (text: string): RulingFile | string => {
   const lines = text.replace(/^\uFEFF/, "").split(/\r\n|\r|\n/)
   const first = lines.findIndex((line) => line.trim() !== "")
@@ -58,7 +64,7 @@ export const readRulingFile = (text: string): RulingFile | string => {
   if (body.length > ROWS_AT_MOST) return `it has ${body.length} lines: at most ${ROWS_AT_MOST} are ruled by one file`
   const read = body.map(({ line, text }) => rowOf(line, cellsOf(text, separator), names))
   const lineOf = new Map<string, ReadonlyArray<number>>()
-  // A row that cannot be read says something of its reference, too.
+  // A row that cannot be read still counts as a mention of its reference.
   for (const row of read) lineOf.set(row.reference, [...(lineOf.get(row.reference) ?? []), row.line])
   const judged = read.map((row) => {
     const twice = "why" in row ? [] : (lineOf.get(row.reference) ?? []).filter((line) => line !== row.line)
@@ -71,7 +77,7 @@ export const readRulingFile = (text: string): RulingFile | string => {
   }
 }
 
-/** No value of such a file has a separator or a line feed in it. */
+/** No value of such a file contains a separator or a line feed. */
 const cellsOf = (line: string, separator: string): ReadonlyArray<string> =>
   line.split(separator).map((cell) =>
     cell

@@ -6,9 +6,9 @@ import { plainText } from "./PartyIdentity.ts"
 
 const Secret = Schema.RedactedFromValue(Schema.String)
 
-/** The payer that a tenant's providers get where a country requires one: the tenant itself, for its operator vouches for it. */
+/** The payer that a tenant's providers are given where a country requires one: the tenant itself, as its operator vouches. */
 export const Sender = Schema.Struct({
-  /** A company's or a person's full name. */
+  /** The full name of a company or a person. */
   name: Secret,
   country: Country,
   /** With its country's prefix and a plus sign. */

@@ -1,24 +1,24 @@
 import { Effect } from "effect"
 import { LARGEST_AMOUNT, type MinorUnits, minor } from "./Money.ts"
 
-/** Each step is a free call to the provider. A rate that is one price for every amount needs four of them. */
+/** Each step is a free call to the provider. A rate that is the same for every amount needs four of them. */
 export const QUOTES_AT_MOST = 24
 
-/** The amount that a source amount buys, also with every digit that the provider gave: major units as decimal text. */
+/** The amount that a source amount buys; also with every digit that the provider gave, as decimal text in major units. */
 interface Bought {
   readonly destinationAmount: MinorUnits
   readonly rawDestinationAmount: string
 }
 
-/** How many sources are chosen by the rate of the quote before them. Where that does not settle it, the rate is not the same everywhere. */
+/** How many sources are chosen by the rate of the quote before them. If that does not find it, the rate depends on the amount. */
 const ESTIMATES = 3
-/** How much more is asked for where nothing at all was bought. */
+/** The factor for the next source when nothing at all was bought. */
 const LEAP = 1024n
 
 /**
- * The smallest source amount that buys at least `wanted`, rounded down to the destination's currency, and its quote (contract FX-3); undefined where none was
- * found within `QUOTES_AT_MOST`. A provider quotes sources only, and what it gives must not fall as the source rises. "too_much" is
- * a source that buys more than can be counted.
+ * The smallest source amount that buys at least `wanted`, rounded down to the destination's currency, and its quote (contract
+ * FX-3); undefined where none was found within `QUOTES_AT_MOST`. A provider quotes only source amounts, and what it gives must
+ * not fall as the source rises. "too_much" means that the source buys more than the largest amount.
  */
 export const smallestSourceFor = Effect.fnUntraced(function* <Q extends Bought, E, R>(
   wanted: MinorUnits,
@@ -28,7 +28,7 @@ export const smallestSourceFor = Effect.fnUntraced(function* <Q extends Bought, 
 ) {
   let tooLittle = 0n
   let enough: Q | undefined
-  /** No source from here on is better than what was found. */
+  /** No source from here on is better than the best one found. */
   let bound = LARGEST_AMOUNT + 1n
   let candidate: bigint = first
   let step = 1n
@@ -46,7 +46,7 @@ export const smallestSourceFor = Effect.fnUntraced(function* <Q extends Bought, 
     const estimated = quote === "too_much" ? bound - half : estimate(candidate, wanted, exponent, quote)
     if (quote === "too_much" || (estimates++ < ESTIMATES && estimated > tooLittle && estimated < bound)) candidate = estimated
     else {
-      // Down from what is enough in growing steps, and never by more than half of what is left.
+      // Goes down from the smallest sufficient source in growing steps, but never by more than half of the remaining range.
       candidate = bound > LARGEST_AMOUNT ? smaller(tooLittle + step, LARGEST_AMOUNT) : bound - smaller(step, half)
       step *= 2n
     }

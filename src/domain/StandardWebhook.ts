@@ -6,7 +6,7 @@ import type { Instant } from "./Instant.ts"
 const SECRET_PREFIX = "whsec_"
 const SECOND = 1000
 
-/** The signed members of one delivery attempt; `body` is the event's frozen bytes. */
+/** The signed parts of one delivery attempt; `body` is the event's frozen bytes. */
 export interface WebhookMessage {
   readonly id: Reference
   readonly at: Instant
@@ -16,7 +16,10 @@ export interface WebhookMessage {
 /** "id.timestamp.body", the text that is signed. */
 export const webhookSigningText = (message: WebhookMessage): string => `${message.id}.${timestamp(message.at)}.${message.body}`
 
-/** The headers of an attempt. The id stays over all attempts, the timestamp is the attempt's; more than one signature while a secret is rotated. */
+/**
+ * The headers of an attempt. The id is the same for all attempts, the timestamp is the attempt's. There is more than one
+ * signature while a secret is rotated.
+ */
 export const webhookHeaders = (message: WebhookMessage, signatures: ReadonlyArray<string>): Readonly<Record<string, string>> => ({
   "webhook-id": message.id,
   "webhook-timestamp": timestamp(message.at),
@@ -26,10 +29,10 @@ export const webhookHeaders = (message: WebhookMessage, signatures: ReadonlyArra
 /** Random bytes of a new secret. */
 export const SECRET_BYTES = 32
 
-/** A secret as a tenant is shown it. */
+/** A secret as it is shown to the tenant. */
 export const webhookSecretFrom = (bytes: Uint8Array): string => `${SECRET_PREFIX}${Buffer.from(bytes).toString("base64")}`
 
-/** The base64 of the key that a secret stands for. */
+/** The key that a secret contains, as base64. */
 export const webhookHmacKey = (secret: string): string =>
   secret.startsWith(SECRET_PREFIX) ? secret.slice(SECRET_PREFIX.length) : secret
 

@@ -18,8 +18,8 @@ export const StatementType = Schema.Literals([
 export type StatementType = typeof StatementType.Type
 
 /**
- * A correction that takes back what was collected, and brings nothing else, is a reversal. A refund is the money that a payout takes
- * from the float where it refunds a collection; until its outcome is known it is only held.
+ * A correction that only takes back what was collected is a reversal. A refund is what a payout takes from the float to refund
+ * a collection; until its outcome is known it is only held.
  */
 export const statementType = (
   phase: Phase,

@@ -10,47 +10,49 @@ import type { Transaction } from "./Transaction.ts"
 export interface StatusPoll {
   readonly provider: string
   readonly actor: Actor
-  /** Taken before the query: what became known meanwhile is not older than this. */
+  /** Read before the query was sent, so that whatever became known during the query is not older. */
   readonly polledAt: Instant
-  /** Where the clock leapt as far as the asking process knows: no time passed there. */
+  /** The leaps of the clock that the polling process knows: no time passed there. */
   readonly leaps: ReadonlyArray<ClockLeap>
-  /** When the asking process began: no grace is older than what it has seen of the clock. */
+  /** When the polling process began. It knows nothing of the clock before that, so no grace starts earlier. */
   readonly begunAt: Instant
   /** The record as it was read before the query: how often it had been polled, and its version. */
   readonly pollCount: number
   readonly version: number
-  /** Whether "not found" can prove anything: the provider documents that it finds by our reference what it was sent. */
+  /** Whether "not found" can prove anything: the provider documents that it finds under our reference what it was sent. */
   readonly isDocumented: boolean
-  /** It cannot be asked for by our reference at all: "not found" says nothing, and ends nothing. */
+  /** The provider cannot be queried by our reference at all: "not found" proves nothing, and ends nothing. */
   readonly isUnaskable?: true
   /** How long after sending "not found" proves nothing, and how often in a row it must be answered. */
   readonly graceMs: number
   readonly notFoundAtLeast: number
-  /** Whether the provider lists what is taken back of charges, or shows it in its statement. */
+  /** Whether the provider lists disputes and refunds of charges, or shows them in its statement. */
   readonly isListed: boolean
   /** The reports of authenticated callbacks; absent where no callback led to this poll. */
   readonly said?: ReadonlyArray<Reported>
 }
 
 /**
- * Whether this poll counts: it is the schedule's next one about the current version of the record. An answer that was counted before (its
- * commit was lost, or another node polled as well) does not count, nor does one about an earlier version. Polls for a request or a callback
- * do not count either: a client could cause them at any rate, and "not found" would count as proof too soon.
+ * Whether this poll counts: it is the schedule's next one about the current version of the record. An answer that was already
+ * counted (its commit was lost, or another node polled as well) does not count, nor does one about an earlier version. Polls
+ * for a request or a callback do not count either: a client could cause them at any rate, and "not found" would become proof
+ * too soon.
  */
 const isNext = (record: Transaction, { actor, pollCount, version }: StatusPoll): boolean =>
   actor === "reconciler" && record.asked === pollCount && record.version === version
 
-/** Whether the payer's time for a charge is over, by the time that passed on clocks that do not leap. */
+/** Whether the payer's time for a charge is over, measured by the time that provably passed despite leaps of the clock. */
 export const isWindowOver = (record: Transaction, { leaps, polledAt }: Pick<StatusPoll, "leaps" | "polledAt">): boolean =>
   record.kind === "collection" &&
   record.expiresAt !== null &&
   passedAtLeast(leaps, record.createdAt, polledAt) >= record.expiresAt - record.createdAt
 
 /**
- * The fact that an answer proves about the record as it is now. A failure that its provider may correct is believed when it is said again,
- * some time later. "Not found" counts as never sent only where the provider documents the
- * query by our reference, after the grace and often enough in a row; a clock that leaps passes no grace and no window. A collection whose
- * window passed expires once an authenticated answer says neither success nor live; no timer fails anything by itself.
+ * The fact that an answer proves about the record as it is now. A failure that the provider may correct is believed when it is
+ * repeated some time later. "Not found" counts as never sent only where the provider documents the query by our reference,
+ * after the grace and often enough in a row. A leap of the clock does not count towards a grace or a window. A collection whose
+ * window passed expires once an authenticated answer reports neither a success nor an open charge; no timer fails anything by
+ * itself.
  */
 export const provenFact = (record: Transaction, answer: Fact, poll: StatusPoll): Fact => {
   if (isTerminal(record)) return answer
@@ -63,7 +65,8 @@ export const provenFact = (record: Transaction, answer: Fact, poll: StatusPoll):
   if (isUnaskable === true) return answer
   if (isOver) return { _tag: "Expired", note: "the window passed and the provider knows no such charge" }
   const often = isNext(record, poll) && record.notFound + 1 >= notFoundAtLeast
-  // A charge with a code, and what went to another provider, was sent later than it was made: the record changed when it was.
+  // A charge with a code, or one that went to another provider, was sent later than it was created; the record changed when it
+  // was sent.
   const enough = often && passedAtLeast(leaps, Math.max(record.updatedAt, begunAt), polledAt) >= graceMs
   return isDocumented && enough ? { _tag: "NotSent", note: "asked so often, the provider does not know it" } : answer
 }
@@ -73,7 +76,7 @@ const secondLook = (
   refused: Extract<Fact, { _tag: "Refused" }>,
   { begunAt, leaps, polledAt }: StatusPoll
 ): Fact => {
-  // As for "not found": what the clock did before this process began, it does not know.
+  // As for "not found": the process does not know what the clock did before it started.
   if (doubtedSince !== undefined && passedAtLeast(leaps, Math.max(doubtedSince, begunAt), polledAt) >= SECOND_LOOK_MS)
     return refused
   const { note, providerReference } = refused
@@ -81,8 +84,8 @@ const secondLook = (
 }
 
 /**
- * Since when the provider says that it failed in words that it may correct: until it says something else. A payout that failed because it
- * was not found is in doubt as well: it may be found later, and nobody else would hear of it.
+ * Since when the provider reports a failure that it may still correct; ended by any other report. A payout that failed because
+ * it was not found is in doubt as well: it may be found later, and only further polls would notice.
  */
 const doubt = (before: Transaction, next: Transaction, fact: Fact, poll: StatusPoll | null): Transaction => {
   if (fact._tag === "StillPending" && fact.isDoubted === true && poll !== null)
@@ -96,22 +99,25 @@ const doubt = (before: Transaction, next: Transaction, fact: Fact, poll: StatusP
 
 const endsDoubt = (before: Transaction, fact: Fact): boolean => {
   if (fact._tag === "Refused") return fact.isUnsure !== true
-  // A failed one stays in doubt until its provider is sure of it, whatever it has under way.
+  // A failed payment stays in doubt until its provider is certain, even if that reports it under way.
   if (isTerminal(before)) return fact._tag === "Succeeded" || fact._tag === "Returned"
-  // Silence takes nothing back.
+  // Without an answer nothing is withdrawn.
   return fact._tag !== "Unknown" && fact._tag !== "NotFound"
 }
 
-/** Until when the payer of an open charge may still pay it, as its provider says. */
+/** Until when the payer of an open charge may still pay it, according to its provider. */
 const payable = (next: Transaction, fact: Fact): Transaction =>
   next.kind === "collection" && !isTerminal(next) && fact._tag === "StillPending" && fact.payableUntil !== undefined
     ? { ...next, payableUntil: fact.payableUntil }
     : next
 
-/** Counts the poll, and how often in a row the provider knew nothing. Each poll counts once, whatever becomes of its answer. */
+/**
+ * Counts the poll, and how often in a row the provider did not find the transaction. Each poll counts once, whatever its answer
+ * leads to.
+ */
 export const countPoll = (before: Transaction, after: Transaction, fact: Fact, poll: StatusPoll | null): Transaction => {
   const next = payable(doubt(before, after, fact, poll), fact)
-  // Both start again when the status or the provider changes.
+  // Both counts restart when the status or the provider changes.
   if (next.status !== before.status || next.provider !== before.provider) return next
   const one = poll !== null && isNext(before, poll) ? 1 : 0
   const notFound = fact._tag === "NotFound" ? before.notFound + one : fact._tag === "StillPending" ? 0 : before.notFound

@@ -7,7 +7,7 @@ export interface SignedFields {
   /** The `Host` header as sent, with its port if the client sent one. */
   readonly host: string
   readonly method: string
-  /** The request target as sent: path, and query if there is one. Only the origin form (`/…`) can be signed. */
+  /** The request target as sent: the path, and the query if there is one. Only the origin form (`/…`) can be signed. */
   readonly target: string
   readonly timestamp: string
   readonly nonce: string
@@ -15,7 +15,7 @@ export interface SignedFields {
   readonly bodyHash: string
 }
 
-/** The canonical text of a request, the string that is signed, to the byte; none where the target has no canonical form. */
+/** The string to sign: the canonical text of a request, byte for byte; none where the target has no canonical form. */
 export const stringToSign = (fields: SignedFields): Option.Option<string> => {
   if (!fields.target.startsWith("/")) return Option.none()
   return Option.map(canonicalQuery(queryOf(fields.target)), (query) =>
@@ -40,7 +40,7 @@ export const pathOf = (target: string): string => {
   return mark === -1 ? target : target.slice(0, mark)
 }
 
-/** The query of a request target: all that follows the first `?`, never decoded. A request target has no fragment. */
+/** The query of a request target: everything after the first `?`, never decoded. A request target has no fragment. */
 export const queryOf = (target: string): string => {
   const mark = target.indexOf("?")
   return mark === -1 ? "" : target.slice(mark + 1)
@@ -83,7 +83,7 @@ const decoded = (text: string): string | undefined => {
   }
 }
 
-/** `encodeURIComponent` leaves these five, which RFC 3986 reserves. */
+/** `encodeURIComponent` leaves these five unescaped, which RFC 3986 reserves. */
 const encoded = (text: string): string =>
   encodeURIComponent(text).replace(/[!'()*]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`)
 
@@ -110,7 +110,7 @@ export const parseSignature = (text: string): Option.Option<string> => Option.fr
 
 export const isNonce = (text: string): boolean => /^[A-Za-z0-9_-]{16,64}$/.test(text)
 
-/** How old and how far ahead a timestamp may be, in seconds. */
+/** How far a timestamp may be in the past and in the future, in seconds. */
 export interface SignatureWindow {
   readonly maxAgeSeconds: number
   readonly maxAheadSeconds: number
@@ -120,6 +120,6 @@ export interface SignatureWindow {
 export const clockSkewSeconds = (timestamp: string, now: number): Option.Option<number> =>
   /^[0-9]{1,12}$/.test(timestamp) ? Option.some(Number(timestamp) - Math.floor(now / 1000)) : Option.none()
 
-/** Whether the timestamp is Unix seconds in the window around `now` (milliseconds). */
+/** Whether the timestamp is Unix seconds within the window around `now` (milliseconds). */
 export const isInSignatureWindow = (timestamp: string, now: number, window: SignatureWindow): boolean =>
   Option.exists(clockSkewSeconds(timestamp, now), (skew) => -skew <= window.maxAgeSeconds && skew <= window.maxAheadSeconds)

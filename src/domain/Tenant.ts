@@ -36,9 +36,9 @@ export const Tenant = Schema.Struct({
   appId: AppId,
   status: TenantStatus,
   capabilities: Schema.Array(Capability),
-  /** The one provider that it goes to wherever a corridor has it; null where the corridors alone decide. */
+  /** The provider that serves the tenant wherever a corridor has it; null where the corridors alone decide. */
   pinned: Schema.NullOr(Schema.String),
-  /** A number may be charged again right after a charge of it succeeded: that is another sale of this tenant's. */
+  /** A number may be charged again right after a successful charge: for this tenant that is another sale. */
   repeatSales: Schema.Boolean,
   createdAt: Instant
 })
@@ -50,15 +50,15 @@ export type NewTenant = Omit<Tenant, "pinned" | "repeatSales">
 export const Role = Schema.Literals(["tenant", "reader", "admin"])
 export type Role = typeof Role.Type
 
-/** The signer of a request. The key decides the mode; nothing in the request can. */
+/** The signer of a request. Only the key decides the mode; nothing in the request can. */
 export const Caller = Schema.Struct({ appId: AppId, keyId: Schema.String, mode: Mode, role: Role })
 export type Caller = typeof Caller.Type
 
-/** A key's name for people, and where it may be used from. */
+/** A key's label for people, and where it may be used from. */
 export const KeyTerms = Schema.Struct({
   /** Empty where it has none. */
   label: Schema.String,
-  /** Each an `AddressRange`; none: from anywhere. */
+  /** Each is an `AddressRange`; empty means from anywhere. */
   addresses: Schema.Array(Schema.String)
 })
 export type KeyTerms = typeof KeyTerms.Type
@@ -68,8 +68,8 @@ export const MAX_LABEL = 64
 export const noTerms: KeyTerms = { label: "", addresses: [] }
 
 /**
- * The purpose of the hash of an API key. The release before knows no readers and no addresses: a key that is limited so has a purpose of its own, and
- * is a wrong key there.
+ * The purpose of the hash of an API key. The previous release knows neither readers nor addresses. A key with such a limit has
+ * a purpose of its own, so that the previous release treats it as a wrong key.
  */
 export const apiKeyPurpose = (role: Role, { addresses }: Pick<KeyTerms, "addresses">): string =>
   role === "reader" || addresses.length > 0 ? "limited_api_key" : "api_key"

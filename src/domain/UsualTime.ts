@@ -1,30 +1,30 @@
 /**
- * How long the answered calls of one kind took: how many answers there were of each length, of which newer ones count more. It is what the
- * usual time of a call is taken from.
+ * How long the answered calls of one kind took: a histogram in which newer answers weigh more. The usual time of a call is
+ * derived from it.
  */
 export interface AnswerTimes {
   /** By length, shortest first: see `boundOf`. */
   readonly counts: ReadonlyArray<number>
-  /** All that were seen, up to `LEARNT_FROM`. */
+  /** The number of answers seen, up to `LEARNT_FROM`. */
   readonly seen: number
 }
 
-/** The shortest and the longest time that a call may be given before it counts as late. */
+/** The bounds of the time after which a call counts as late. */
 export interface LateBounds {
   readonly atLeastMs: number
   readonly atMostMs: number
 }
 
-/** An answer counts among about so many: one that is older has faded. */
+/** The histogram remembers about this many answers; older ones have faded. */
 const REMEMBERED = 500
-/** Fewer answers say nothing of the longest ones. */
+/** Fewer answers do not show how long the slowest take. */
 const LEARNT_FROM = 20
-/** The share of the answers that come within the usual time. */
+/** The share of the answers that arrive within the usual time. */
 const QUANTILE = 0.99
-/** An answer that takes this many times the usual is none that is awaited any more. */
+/** A call that takes this many times the usual time is late. */
 const BEYOND_USUAL = 1.25
 const SHORTEST_MS = 50
-/** Each length is at most so many times the one before it. */
+/** The ratio of each length to the previous one. */
 const STEP = 1.2
 const LENGTHS = 40
 
@@ -43,7 +43,10 @@ export const withAnswer = ({ counts, seen }: AnswerTimes, tookMs: number): Answe
   }
 }
 
-/** From when on a call in flight is late. Nothing is known of calls that were hardly ever answered: they get the longest time. */
+/**
+ * When a call in flight becomes late, in milliseconds after its start. Calls of a kind with few answers so far get the longest
+ * time.
+ */
 export const lateAfterMs = ({ counts, seen }: AnswerTimes, { atLeastMs, atMostMs }: LateBounds): number => {
   if (seen < LEARNT_FROM) return Math.max(atLeastMs, atMostMs)
   const all = counts.reduce((sum, count) => sum + count, 0)

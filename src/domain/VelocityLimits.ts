@@ -23,16 +23,16 @@ const lengths = { hour: "hour", day: "day", destination: "hour", destination_day
 export const LimitDirection = Schema.Literals([...Direction.literals, "code"])
 export type LimitDirection = typeof LimitDirection.Type
 
-/** The windows that a direction is counted in. One number's codes are counted by themselves, in ten minutes. */
+/** The windows that a direction is counted in. The codes of one number are counted separately, per ten minutes. */
 export const windowsOf = (direction: LimitDirection): ReadonlyArray<LimitWindow> =>
   direction === "code" ? ["hour", "day"] : LimitWindow.literals
 
 type Counts = { readonly [W in LimitWindow]?: number }
 
 /**
- * The limits of a tenant without its own (contract LIM-9). A missing window is not limited. A live charge costs us nothing, and each is a
- * prompt on a person's handset. The limit is what a shop of medium size needs, so that a stolen key cannot prompt a country. A larger
- * merchant is given its own.
+ * The limits of a tenant without its own (contract LIM-9). A missing window is not limited. A live charge costs us nothing, and
+ * each is a prompt on a person's handset. The limit is what a medium-sized shop needs, so that a stolen key cannot prompt a
+ * whole country. A larger merchant is given its own limit.
  */
 const defaultLimits: { readonly [M in Mode]: { readonly [D in LimitDirection]: Counts } } = {
   live: {
@@ -55,7 +55,7 @@ export interface VelocityLimit {
   readonly count: number
 }
 
-/** The limits that hold: the tenant's own before the defaults, in the order in which they refuse. */
+/** The limits that apply, the tenant's own instead of the defaults, in the order in which they are checked. */
 export const effectiveLimits = (
   mode: Mode,
   direction: LimitDirection,
@@ -67,13 +67,13 @@ export const effectiveLimits = (
     return count === undefined ? [] : [{ mode, direction, window, count }]
   })
 
-/** The use of one window by one transaction: `amount` more of it, up to `bound` in all. */
+/** The use of one window by one transaction: `amount` more of it, up to `bound` in total. */
 export interface WindowUse {
   /** Empty where the window is shared by all tenants. */
   readonly appId: string
   readonly mode: Mode
   readonly name: string
-  /** The keyed HMAC of a number in hex, empty where the window is the tenant's own. */
+  /** The keyed HMAC of a number in hex; empty where the window is the tenant's own. */
   readonly subject: string
   readonly startsAt: Instant
   readonly endsAt: Instant
@@ -81,11 +81,11 @@ export interface WindowUse {
   readonly bound: bigint
   /** How a refusal names it; null for a provider account's ceiling. */
   readonly window: "hour" | "day" | "destination" | null
-  /** Where it is a cap of amounts: of what, and in which currency. */
+  /** For a cap on amounts: whose amounts, and in which currency. */
   readonly cap?: { readonly of: "tenant" | "destination" | "key"; readonly currency: Currency }
 }
 
-/** A window, and how much of it was used when it was read: it may be overtaken, and only refuses early. */
+/** A window, and how much of it was used when it was read. The figure may be outdated, so it is only used to refuse early. */
 export interface UsedWindow extends WindowUse {
   readonly used: bigint
 }
@@ -119,8 +119,8 @@ export const windowUse = (
 }
 
 /**
- * The same windows at another time: a transaction counts in the hour and the day in which it is recorded, however long before that its
- * request named its windows.
+ * The same windows at another time: a transaction counts in the hour and the day in which it is recorded, however long before
+ * that its request computed its windows.
  */
 export const windowsAt = (windows: ReadonlyArray<WindowUse>, at: Instant): ReadonlyArray<WindowUse> =>
   windows.map((window) => ({ ...window, ...windowAround(at, window.endsAt - window.startsAt) }))

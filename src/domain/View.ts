@@ -9,12 +9,15 @@ import { type MinorUnits, ZERO } from "./Money.ts"
 import type { NextAction, Payment, Payout } from "./Payment.ts"
 import { type Transaction } from "./Transaction.ts"
 
-/** A record with the sum of a collection's refunds, which no record stores: who shows one reads it. Absent where there are none. */
+/**
+ * A record with the sum of a collection's refunds. No record stores that sum, so the code that shows a record reads it. Absent
+ * where there are none.
+ */
 export type Shown<R extends Transaction> = R & { readonly refunded?: MinorUnits }
 
 /**
- * The tenant-safe record as it stands on the wire (contract TXN-1, TXN-7): answers, events and reads are the same members in
- * the same order, so that they are the same bytes. Amounts stay bigint until `json` writes them.
+ * The tenant-safe record on the wire (contract TXN-1, TXN-7). Answers, events and reads have the same members in the same
+ * order, so that they are the same bytes. Amounts stay bigint until `json` writes them.
  */
 export const transactionView = (transaction: Shown<Payment>) => {
   const head = {
@@ -73,7 +76,7 @@ export const transactionView = (transaction: Shown<Payment>) => {
   }
 }
 
-/** Whatever kind of record it is, as its tenant sees it. */
+/** A record of any kind as its tenant sees it. */
 export const recordView = (record: Shown<Transaction>) =>
   record.kind === "exchange" ? exchangeView(record) : transactionView(record)
 
@@ -101,7 +104,7 @@ interface AdjustedFloat {
   readonly at: Instant
 }
 
-/** An operator's credit or debit as its event tells it, with the float right after it. The operator's note is no part of it. */
+/** An operator's credit or debit as its event shows it, with the float right after it. The operator's note is left out. */
 export const adjustmentView = (
   { amount, at, currency, externalId, mode }: AdjustedFloat,
   reference: Reference,
@@ -125,7 +128,7 @@ interface LowFloat extends Pick<AdjustedFloat, "mode" | "currency" | "at"> {
   readonly below: bigint
 }
 
-/** A float that fell below the amount that its tenant set, as its event tells it. */
+/** A float that fell below the amount that its tenant set, as its event shows it. */
 export const lowFloatView = ({ at, available, below, currency, mode, reserved }: LowFloat) => ({
   currency,
   available_minor: available,

@@ -1,11 +1,11 @@
 /**
- * Characters that steer a terminal, make one line look like two, turn the reading order, or are invisible: controls (C0, DEL, C1), line
- * separators, bidirectional and other format characters, characters without width, and halves of characters.
+ * Characters that control a terminal, make one line look like two, change the reading direction, or are invisible: controls
+ * (C0, DEL, C1), line separators, bidirectional and other format characters, zero-width characters, and lone surrogates.
  */
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu
-/** Those of them that divide words. */
+/** The ones among them that separate words. */
 const DIVIDING = /[\t-\r\u0085\u2028\u2029]+/g
-/** Nearly every text is this, and is looked at once. */
+/** Nearly every text matches this, and is scanned only once. */
 const PLAIN = /^[ -~]*$/
 
 const short = new Map([
@@ -15,12 +15,12 @@ const short = new Map([
 ])
 
 /**
- * The text on one line, with everything in it to be seen: each such character as an escape of JSON. A JSON text keeps its meaning, for there
- * they stand in strings only.
+ * The text on one line with every such character made visible as a JSON escape. A JSON text keeps its meaning, because there
+ * they occur only in strings.
  */
 export const visibleText = (text: string): string => (PLAIN.test(text) ? text : text.replace(UNSEEN, escaped))
 
-/** The text without any of it: a blank is between what a line break or a tab divided. */
+/** The text without these characters; a space replaces each line break or tab. */
 export const withoutUnseen = (text: string): string => (PLAIN.test(text) ? text : text.replace(DIVIDING, " ").replace(UNSEEN, ""))
 
 const escaped = (character: string): string =>

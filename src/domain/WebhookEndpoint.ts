@@ -10,15 +10,15 @@ export const EndpointName = Schema.String.check(
 ).pipe(Schema.brand("EndpointName"))
 export type EndpointName = typeof EndpointName.Type
 
-/** The endpoint that every release knows, and that the calls without a name are about. */
+/** The endpoint that every release knows, and that calls without a name refer to. */
 export const DEFAULT_ENDPOINT = EndpointName.make("default")
-/** A tenant's endpoints of one mode; `default` always has its place among them. */
+/** The most endpoints of a tenant in one mode; `default` always has its place among them. */
 export const ENDPOINTS_AT_MOST = 5
 
-/** The name of an endpoint's queue of deliveries: the mode for `default`, mode and name for another. */
+/** The name of an endpoint's delivery queue: the mode for `default`, mode and name for any other. */
 export const queueOf = (mode: Mode, name: EndpointName): string => (name === DEFAULT_ENDPOINT ? mode : `${mode}/${name}`)
 
-/** Why the gateway disabled an endpoint: it answered 410, or nothing but failures came back for `FAILING_MS`. */
+/** Why the gateway disabled an endpoint: it answered 410, or every attempt failed for `FAILING_MS`. */
 export const DisabledReason = Schema.Literals(["gone", "failing"]).annotate({
   identifier: "DisabledReason",
   description: "Why the gateway disabled the endpoint: it answered 410, or there were only failures for 120 hours"
@@ -26,20 +26,23 @@ export const DisabledReason = Schema.Literals(["gone", "failing"]).annotate({
 export type DisabledReason = typeof DisabledReason.Type
 
 const HOUR_MS = 3_600_000
-/** An endpoint that accepts nothing is shown to operators after so long, and its alert fires; never before `secondAttemptEndedMs`. */
+/** Operators see a failing endpoint, and its alert fires, after this many milliseconds, but never before `secondAttemptEndedMs`. */
 const SHOWN_FAILING_MS = 60_000
-/** An endpoint that is being attempted, and whose oldest due webhook has waited for longer, takes less than it is sent. */
+/** An endpoint that is being attempted, but whose oldest due webhook has waited longer than this, accepts less than it is sent. */
 export const SLOW_MS = 90_000
-/** No answer but failures for so long disables an endpoint. */
+/** After this many milliseconds of nothing but failures an endpoint is disabled. */
 export const FAILING_MS = 120 * HOUR_MS
-/** After a rotation the old secret signs beside the new one for so long. */
+/** After a rotation the old secret also signs for this many milliseconds. */
 export const ROTATION_MS = 24 * HOUR_MS
 
-/** How long an endpoint accepts nothing until it is shown: as long as a second attempt may take, so that one late answer is no outage. */
+/**
+ * How long an endpoint has to fail until it is shown: at least as long as a second attempt may take, so that one late answer is
+ * no outage.
+ */
 export const shownFailingMs = (schedule: WebhookRetrySchedule): number =>
   Math.max(SHOWN_FAILING_MS, secondAttemptEndedMs(schedule))
 
-/** Where a tenant wants its events of one mode, without its secret. */
+/** Where a tenant wants its events of one mode delivered, without its secret. */
 export interface WebhookEndpoint {
   readonly appId: AppId
   readonly mode: Mode
@@ -55,7 +58,7 @@ export interface WebhookEndpoint {
   readonly updatedAt: Instant
 }
 
-/** An endpoint as its tenant sees it where it asks by name. */
+/** An endpoint as its tenant sees it when it asks by name. */
 export const namedEndpointView = (endpoint: WebhookEndpoint) => ({ name: endpoint.name, ...endpointView(endpoint) })
 
 export const endpointView = (endpoint: WebhookEndpoint) => ({

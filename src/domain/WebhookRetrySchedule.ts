@@ -2,23 +2,23 @@ import { DateTime, Option } from "effect"
 import type { Instant } from "./Instant.ts"
 
 /**
- * The retry schedule of webhooks: milliseconds before each attempt, counted from the attempt before it; the first is usually 0. The delays
- * are a setting, `WEBHOOK_SCHEDULE` in `Config`.
+ * The retry schedule of webhooks: milliseconds before each attempt, counted from the previous attempt; the first is usually 0.
+ * It is the setting `WEBHOOK_SCHEDULE` in `Config`.
  */
 export type WebhookRetrySchedule = ReadonlyArray<number>
 
-/** How far an attempt may be moved from its base delay, so that deliveries that failed together do not come back together. */
+/** The jitter of a delay, as a share of the base delay, so that deliveries that failed together are not all retried together. */
 const JITTER = 0.2
 /** An endpoint may ask for up to this many times the base delay. */
 const RETRY_AFTER_FACTOR = 2
 const SECOND = 1000
-/** The longest time that one attempt may take, its name lookup and connection included. */
+/** The longest time that one attempt may take, including its DNS lookup and connection. */
 export const ATTEMPT_AT_MOST_MS = 15 * SECOND
 const HTTP_DATE = /^\w{3}, \d{2} \w{3} \d{4} \d{2}:\d{2}:\d{2} GMT$/
 
 export interface FailedAttempt {
   readonly at: Instant
-  /** Attempts made so far, this one included. */
+  /** Attempts made so far, including this one. */
   readonly attempts: number
   /** The endpoint's own `Retry-After`, as it was sent. */
   readonly retryAfter: string | null
@@ -34,11 +34,14 @@ export const nextAttempt = (schedule: WebhookRetrySchedule, failed: FailedAttemp
   const requestedMs = failed.retryAfter === null ? null : retryAfterMs(failed.retryAfter, failed.at)
   if (requestedMs === null) return failed.at + Math.round(jittered)
   const granted = Math.min(Math.max(requestedMs, base), base * RETRY_AFTER_FACTOR)
-  // Never earlier than what was granted: jitter only moves it later.
+  // Never earlier than the delay that was granted: jitter only moves it later.
   return failed.at + Math.round(Math.max(granted, jittered))
 }
 
-/** The end of the second attempt at the latest, from the beginning of the first. A schedule of one attempt has none, and ends with the first. */
+/**
+ * When the second attempt has ended at the latest, in milliseconds from the start of the first. A schedule of one attempt ends
+ * with the first.
+ */
 export const secondAttemptEndedMs = (schedule: WebhookRetrySchedule): number => {
   const [, wait] = schedule
   return wait === undefined ? ATTEMPT_AT_MOST_MS : 2 * ATTEMPT_AT_MOST_MS + RETRY_AFTER_FACTOR * wait

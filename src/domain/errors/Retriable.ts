@@ -5,13 +5,13 @@ import { described, optional } from "../Description.ts"
 import { EXAMPLE_REFERENCE, Reference } from "../Ids.ts"
 import { MinorUnits } from "../Money.ts"
 
-// Retriable: nothing moved and nothing was kept. The same request with the same key may do better later.
+// Retriable: nothing moved and nothing was stored. The same request with the same key may succeed later.
 
-/** Any failure of signing or keys, always with the same bytes, so that it tells nothing. */
+/** Any failure of a signature or a key, always with the same bytes, so that it reveals nothing. */
 export class Unauthorized extends Schema.TaggedError<Unauthorized>()("unauthorized", {}) {
   override readonly message = "The request is not authorised."
 }
-/** Another request does it right now; `reference` where that one has a transaction already. */
+/** Another request with the same key is being processed; `reference` where that one already has a transaction. */
 export class RequestInProgress extends Schema.TaggedError<RequestInProgress>()("request_in_progress", {
   reference: optional(Reference, "The transaction, where the other request has made one", EXAMPLE_REFERENCE)
 }) {

@@ -5,8 +5,8 @@ import { EXAMPLE_REFERENCE, Reference } from "../Ids.ts"
 import { MinorUnits } from "../Money.ts"
 import { FailureCode } from "../Payment.ts"
 
-// Terminal: a definite refusal. Nothing moved, and the same request with the same key can never do better.
-// The tag is the wire code; the fields are its `details` (contract ERR-5).
+// Terminal: a definite refusal. Nothing moved, and the same request with the same key can never succeed. The tag is the wire
+// code; the fields are its `details` (contract ERR-5).
 
 export const Issue = Schema.Struct({
   path: described(Schema.String, "The field, such as `destination.msisdn`; empty for the body itself"),
@@ -14,15 +14,15 @@ export const Issue = Schema.Struct({
 }).annotate({ identifier: "Issue", description: "What is wrong with one field" })
 export type Issue = typeof Issue.Type
 
-/** A well-formed body that breaks a rule of its fields. Issues never carry the rejected value. */
+/** A well-formed body that breaks a rule of its fields. Issues never contain the rejected value. */
 export class ValidationFailed extends Schema.TaggedError<ValidationFailed>()("validation_failed", {
   issues: described(Schema.Array(Issue), "Every mistake, at most 32", [{ path: "destination.msisdn", message: "is required" }])
 }) {
   override readonly message = "The request does not follow the rules of its fields."
 }
-/** Because of one field. */
+/** For one field. */
 export const invalid = (path: string, message: string): ValidationFailed => new ValidationFailed({ issues: [{ path, message }] })
-/** The same code for what could not be read at all: malformed JSON or a malformed header; answered 400. */
+/** The same code for a request that could not be read at all: malformed JSON or a malformed header; answered 400. */
 export class MalformedRequest extends Schema.TaggedError<MalformedRequest>()("malformed_request", {
   issues: exemplified(Schema.Array(Issue), [{ path: "", message: "The body is not JSON." }])
 }) {
