@@ -1,6 +1,6 @@
 /**
- * Every name under which a value may leave the process in a span or a log line, and its meaning. An attribute that is not listed does not
- * leave: no header, no query, no address of a caller, no person's number.
+ * Every name under which a value may leave the process in a span or a log line, and its meaning. An attribute that is not
+ * listed is not exported: no header, no query, no address of a caller, no person's number.
  */
 const attributes = {
   access_rows: "rows that say who may do what: a kind and a name, never a secret",

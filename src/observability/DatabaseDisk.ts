@@ -4,13 +4,14 @@ import type { Family } from "./Family.ts"
 
 interface Disk {
   readonly sizeBytes: number
-  /** Null where only the database's server could say it, and PostgreSQL has no statement for it. */
+  /** Null where only the database's server knows it, and PostgreSQL has no statement for it. */
   readonly freeBytes: number | null
 }
 
 /**
- * The disk that the database lies on: of the size that the settings say; else that of its folder, where that is on this machine; else unknown, and
- * then it has no metric. `sizeBytes` is null without the setting, `folder` where the database is elsewhere.
+ * The disk that the database is on. Its size is the one from the settings; else that of the file system of the database's
+ * folder, if it is on this machine; else it is unknown, and there is no metric. `sizeBytes` is null without the setting,
+ * `folder` where the database is on another machine.
  */
 export const databaseDisk = (sizeBytes: number | null, folder: string | null): Effect.Effect<ReadonlyArray<Family>> => {
   if (sizeBytes !== null) return Effect.succeed(families({ sizeBytes, freeBytes: null }))
@@ -22,7 +23,7 @@ export const databaseDisk = (sizeBytes: number | null, folder: string | null): E
   return Effect.map(Effect.option(measured), (found) => families(Option.getOrNull(found)))
 }
 
-/** Says at the start that the alert of a disk that fills cannot fire, where nobody says how large the disk is. */
+/** Logs at the start that the alert for a full disk cannot fire, where neither the setting nor the folder gives the disk's size. */
 export const announceDisk = (sizeBytes: number | null, folder: string | null): Effect.Effect<void> =>
   sizeBytes !== null || folder !== null
     ? Effect.void

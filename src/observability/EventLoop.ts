@@ -3,7 +3,7 @@ import { Clock, Effect } from "effect"
 import type { Family } from "./Family.ts"
 
 const RESOLUTION_MS = 20
-/** A delay is visible for one to two of these windows to every reader: a read resets nothing. */
+/** Every reader sees a delay for one to two of these windows: a read resets nothing. */
 const WINDOW_MS = 15_000
 const NS_PER_SECOND = 1e9
 
@@ -11,7 +11,7 @@ const percentiles = ["50", "99", "100"] as const
 type Lags = { readonly [Q in (typeof percentiles)[number]]: number }
 const none: Lags = { "50": 0, "99": 0, "100": 0 }
 
-/** How long this process's event loop was held up of late, while the scope lives. */
+/** How long this process's event loop was recently blocked, while the scope lives. */
 export const eventLoop = Effect.gen(function* () {
   const delays = yield* Effect.acquireRelease(
     Effect.sync(() => {
@@ -23,7 +23,7 @@ export const eventLoop = Effect.gen(function* () {
   )
   let since = yield* Clock.currentTimeMillis
   let before = none
-  // The sampling itself is part of each delay.
+  // Each measured delay includes the sampling interval itself.
   const seconds = (ns: number) => (Number.isFinite(ns) ? Math.max(0, ns / NS_PER_SECOND - RESOLUTION_MS / 1000) : 0)
   const lagsNow = (): Lags =>
     delays.count === 0

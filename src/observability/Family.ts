@@ -1,6 +1,6 @@
 export type Labels = Readonly<Record<string, string>>
 
-/** One metric with its samples, as a page or a collector takes it. */
+/** One metric with its samples, as a page or a collector reads it. */
 export interface Family {
   readonly name: string
   /** A gauge, unless it only ever grows. */

@@ -9,7 +9,7 @@ import { RouteCounts } from "../services/ports/RouteCounts.ts"
 
 const MS_PER_SECOND = 1000
 
-// Not an interface, which would be open to further members and so no set of labels.
+// Not an interface: that would be open to further members, and so would not be a set of labels.
 type Ended = { readonly [Label in keyof FinalOutcome]: FinalOutcome[Label] }
 
 const transactions = labelledMetric((attributes: Ended) =>
@@ -28,8 +28,9 @@ const durations = labelledMetric((attributes: Omit<Ended, "corridor" | "failure"
 )
 
 /**
- * Counts each transaction that ends, and what became of each payment at its provider, around whatever ledger is provided: after the commit that made its status final, and only by the node
- * whose commit that was. Where the process dies in between, or the answer to the commit is lost, it is not counted.
+ * Wraps any ledger, and counts each transaction that ends and the result of each payment at its provider. It counts after the
+ * commit that made the status final, and only on the node that made that commit. If the process dies in between, or the answer
+ * to the commit is lost, the transaction is not counted.
  */
 export const countedOutcomes = Layer.effect(
   FloatLedger,
@@ -39,7 +40,10 @@ export const countedOutcomes = Layer.effect(
     const routes = yield* RouteCounts
     const begun = new Set<string>()
 
-    /** A counter that is not there yet grows from nothing, which no alert sees: all of a corridor's are there from its first end on. */
+    /**
+     * An alert does not see a counter that first appears with its first increment. So all counters of a corridor are created
+     * with the first transaction that ends in it.
+     */
     const begin = Effect.fnUntraced(function* (outcome: FinalOutcome) {
       const { corridor, kind, mode, provider } = outcome
       const line = `${kind} ${mode} ${provider} ${corridor}`

@@ -12,11 +12,11 @@ import type { Family, Labels } from "./Family.ts"
 const MS_PER_SECOND = 1000
 const atMost = `Counted up to ${COUNTED_AT_MOST}.`
 
-/** Scrapes that come sooner see the same status. Tests have no time to wait for the next one. */
+/** How long a status is cached: scrapes within this time see the same one. Tests cannot wait for the next one. */
 export const KeptMs = Context.Reference<number>("gateway/observability/KeptMs", { defaultValue: () => 1_000 })
 /** How long reading the status may take; a scrape waits longer than a probe. */
 const TIMEOUT_MS = 5_000
-/** The same while commits wait for a standby: the connection that is read through may hang in one of them. */
+/** The same while commits wait for a standby: the connection that the status is read through may hang in such a commit. */
 const STANDSTILL_TIMEOUT_MS = 500
 const STANDSTILL_LOOK_MS = 200
 
@@ -46,7 +46,7 @@ export const pictures = (source: Source): Effect.Effect<Effect.Effect<StatusSnap
     )
   )
 
-/** The gauges of a status. Without one only gateway_database_up is there: an old number would be wrong. */
+/** The gauges of a status. Without one, only gateway_database_up is returned: an old figure would be wrong. */
 export const gauges = (seen: StatusSnapshot | null, providers: ReadonlyArray<string>): ReadonlyArray<Family> => [
   ...databaseUp(seen !== null),
   ...(seen === null
@@ -71,14 +71,14 @@ const databaseUp = (answered: boolean): ReadonlyArray<Family> => [
   }
 ]
 
-/** How far this machine's clock is off; positive where it is ahead of the database's. */
+/** The offset of this machine's clock; positive where it is ahead of the database's. */
 export const clockSkew = (milliseconds: number): Family => ({
   name: "gateway_clock_skew_seconds",
   help: "How far the clock of this machine is ahead of the database's.",
   samples: [[{}, milliseconds / MS_PER_SECOND]]
 })
 
-/** Families in the text format of Prometheus. One without samples is there too, so that its name is known. */
+/** Families in the text format of Prometheus. A family without samples is included, so that its name is known. */
 export const familiesText = (families: ReadonlyArray<Family>): string => families.map(familyText).join("")
 
 const familyText = ({ help, name, samples, type = "gauge" }: Family): string =>
@@ -201,7 +201,7 @@ const money = ({ floats }: StatusSnapshot): ReadonlyArray<Family> => [
   }
 ]
 
-/** No tenant is named but those of the setting: each is a few series. */
+/** Only the tenants of the setting are named, because each adds a few series. */
 const ofTenants = ({ tenantFloats = [] }: StatusSnapshot): Family => ({
   name: "gateway_tenant_float_minor",
   help: "What the tenants of METRICS_FLOAT_TENANTS hold, in minor units.",
@@ -247,7 +247,7 @@ const checks = ({ checks: all }: StatusSnapshot, providers: ReadonlyArray<string
   ]
 }
 
-/** So much of a hash is a whole number that every reader of metrics keeps exactly. */
+/** This many hex digits of a hash make a whole number that every reader of metrics stores exactly. */
 const HASH_DIGITS = 12
 
 const audit = ({ auditHead: { authentic, hash, sequence } }: StatusSnapshot): ReadonlyArray<Family> => [
@@ -270,7 +270,7 @@ const connections = ({ connections: states }: StatusSnapshot): Family => ({
   samples: Object.entries(states).map(([state, count]) => [{ state }, count])
 })
 
-/** How the database's server stands. */
+/** The state of the database's server. */
 const serverGauges = ({ clock, database }: StatusSnapshot): ReadonlyArray<Family> => [
   {
     name: "gateway_clock_in_doubt",

@@ -15,8 +15,8 @@ const layer = ({ format, level }: LogsOptions): Layer.Layer<never> =>
   )
 
 /**
- * Writes the lines of one turn of the event loop with one call: under load each line would be a system call of its own. A process that ends
- * writes its buffered lines first, also when an uncaught error ends it. Repeated lines are counted.
+ * Writes the lines of one turn of the event loop with one call: under load, each line would otherwise be a separate system
+ * call. A process that ends, even by an uncaught error, first writes its buffered lines. Repeated lines are counted.
  */
 const bufferedLogger = (textIn: (line: LogLine) => string) =>
   Effect.gen(function* () {
@@ -58,7 +58,7 @@ const bufferedLogger = (textIn: (line: LogLine) => string) =>
     })
   })
 
-/** The log, on standard error: standard output belongs to the results of commands. */
+/** The log goes to standard error, because standard output is for the results of commands. */
 export const Logs = { layer }
 
 const jsonText = (line: LogLine): string => visibleText(JSON.stringify(line))
@@ -67,7 +67,7 @@ const prettyText = ({ annotations, error, level, message, time, trace_id }: LogL
   const named = Object.entries(annotations).map(([name, value]) => `${name}=${value}`)
   const head = [time.slice(11, 23), level.padEnd(5), message, ...named, ...(trace_id === undefined ? [] : [`trace=${trace_id}`])]
   const further = error === undefined ? [] : error.split("\n").map((line) => `  ${line}`)
-  // No text of an annotation or an error can make one line look like two, or steer a terminal.
+  // No text of an annotation or an error can make one line look like two, or control a terminal.
   return [head.join(" "), ...further].map(visibleText).join("\n")
 }
 
@@ -92,7 +92,7 @@ const idsOf = (fiber: Fiber.Fiber<unknown, unknown>): Pick<LogLine, "trace_id" |
   return span === undefined ? {} : { trace_id: span.traceId, span_id: span.spanId }
 }
 
-/** An annotation that is not on the list keeps its name, so that its author finds out, and loses its value. */
+/** An annotation that is not listed keeps its name, so that its author notices, and loses its value. */
 const listedAnnotations = (annotations: Readonly<Record<string, unknown>>): LogLine["annotations"] => {
   const listed: Record<string, LogLine["annotations"][string]> = {}
   for (const name in annotations) listed[name] = isListed(name) ? scalar(annotations[name]) : "<not listed>"
@@ -102,7 +102,10 @@ const listedAnnotations = (annotations: Readonly<Record<string, unknown>>): LogL
 const scalar = (value: unknown): string | number | boolean | null =>
   value === null || typeof value === "number" || typeof value === "boolean" ? value : textOf(value)
 
-/** Message and stack of each error and of what caused it; never their other fields, which can hold requests with their headers. */
+/**
+ * The message and stack of each error and of its causes; never their other fields, which can contain requests with their
+ * headers.
+ */
 const errorText = (cause: Cause.Cause<unknown>): string => Cause.pretty(cause)
 
 const textOf = (value: unknown): string => {
@@ -129,38 +132,39 @@ interface LogLine {
   readonly error?: string
 }
 
-/** So many lines of one kind are written in a window; the others are counted. */
+/** The number of lines of one kind that are written in a window; the others are counted. */
 const LINES = 10
 const WINDOW = "10 seconds"
-/** A fault of a provider, or of our account there, is one line a minute, which are so many windows. */
+/** A fault of a provider, or of our account there, is written once a minute, which is this many windows. */
 const ALARM_LINES = 1
 const ALARM_WINDOWS = 6
-/** So many kinds are distinguished in a window. Beyond them a sentence is one kind, whatever it is about. */
+/** The number of kinds that are distinguished in a window. Beyond it, all lines with the same message are one kind. */
 const KINDS = 1_000
-/** Of few different values: they say what a line is about, and not which request it was. */
-const TOLD_APART = ["provider", "worker", "step", "reason", "alarm", "app_id"]
+/** Annotations with few different values: they describe what a line is about, not which request it was. */
+const DISTINGUISHING = ["provider", "worker", "step", "reason", "alarm", "app_id"]
 
 interface Counted {
   readonly about: LogLine["annotations"]
-  /** So many are written. */
+  /** The number of lines that are written. */
   readonly atMost: number
-  /** Windows that are left of it, this one included. */
+  /** The windows that remain, including this one. */
   windows: number
   lines: number
-  /** The last one that was not written. */
+  /** The last line that was not written. */
   withheld: LogLine | null
 }
 
 /**
- * Limits repeated lines. In an outage the same line for each request would fill the disk, and hide other lines. Of the warnings and errors
- * of one sentence the first of a window are written as they come. The others are one line at its end, with their `count`.
+ * Limits repeated lines. In an outage, the same line for each request would fill the disk and hide other lines. Of the warnings
+ * and errors with one message, the first of a window are written immediately. The others become one line at its end, with their
+ * `count`.
  */
 const makeRepeatedLines = (write: (line: LogLine) => void) => {
   const kinds = new Map<string, Counted>()
 
   const countedAs = ({ annotations, level, message }: LogLine): Counted => {
     const sentence = `${level} ${message}`
-    const about = Object.fromEntries(Object.entries(annotations).filter(([name]) => TOLD_APART.includes(name)))
+    const about = Object.fromEntries(Object.entries(annotations).filter(([name]) => DISTINGUISHING.includes(name)))
     const exact = sentence + JSON.stringify(about)
     const isExact = kinds.has(exact) || kinds.size < KINDS
     const kind = isExact ? exact : sentence
@@ -179,7 +183,7 @@ const makeRepeatedLines = (write: (line: LogLine) => void) => {
       if (counted.lines <= counted.atMost) return write(line)
       counted.withheld = line
     },
-    /** Writes how many were counted, and begins anew. `isLast`: of what goes on for more windows, too. */
+    /** Writes the counts, and starts anew. `isLast`: also of kinds whose windows are not over. */
     endWindow: (isLast = false): void => {
       for (const [kind, counted] of kinds) {
         counted.windows -= 1
@@ -188,7 +192,7 @@ const makeRepeatedLines = (write: (line: LogLine) => void) => {
         const { about, atMost, lines, withheld } = counted
         if (withheld === null) continue
         const { level, message, time } = withheld
-        // It names no request and no trace: it stands for many.
+        // It names no request and no trace, because it stands for many.
         write({ time, level, message, annotations: { ...about, count: lines - atMost } })
       }
     }

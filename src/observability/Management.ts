@@ -4,10 +4,10 @@ import { HttpMiddleware, HttpServer, HttpServerRequest, HttpServerResponse } fro
 import { answerStrangeRequests, neverKept } from "../runtime/StrangeRequests.ts"
 import { makeReadiness, type Readiness, type ReadinessSources } from "./Readiness.ts"
 
-// An import would read all that node:http exports, and with it an unused client of 16 MB.
+// An import would load everything that node:http exports, including an unused client of 16 MB.
 const { createServer } = process.getBuiltinModule("node:http")
 
-/** How long a scrape that is under way holds up the end of the process. */
+/** How long a scrape in progress may delay the end of the process. */
 const SHUTDOWN_MS = 1_000
 
 export interface ListenAddress {
@@ -26,16 +26,16 @@ class ManagementPortTaken extends Schema.TaggedError<ManagementPortTaken>()("man
 }
 
 export interface ManagementListener extends ListenAddress {
-  /** How long a connection is kept between two requests: load balancers look in again on it, and scrapers scrape. */
+  /** How long an idle connection is kept open: load balancers and scrapers reuse it. */
   readonly keepAliveMs: number
 }
 
-/** Where the management listener is, whatever port its settings name. */
+/** The address of the management listener, with the actual port, whatever port its settings name. */
 export class ManagementAddress extends Context.Service<ManagementAddress, ListenAddress>()(
   "gateway/observability/ManagementAddress"
 ) {}
 
-/** `/livez`, `/readyz` and `/metrics` on a listener of their own, never public. */
+/** `/livez`, `/readyz` and `/metrics` on a separate listener, which is never public. */
 export const Management = {
   layer: (options: ManagementListener & ReadinessSources): Layer.Layer<ManagementAddress, ManagementPortTaken> =>
     Layer.unwrap(Effect.map(makeReadiness(options), (standing) => listen(options, standing)))
@@ -65,8 +65,8 @@ const listen = (
 const LOOPBACK = ["127.0.0.1", "localhost", "[::1]"]
 
 /**
- * The names of a listener on loopback: a page in a browser of this machine could reach it under a name of its own DNS. A listener that
- * other machines reach has names that only their network knows.
+ * The host names accepted by a listener on loopback: otherwise a page in a browser on this machine could reach it under a name
+ * of its own (DNS rebinding). A listener for other machines has names that only their network knows.
  */
 const ownNames = (host: string): ReadonlySet<string> | null => {
   const own = host.includes(":") ? `[${host}]` : host

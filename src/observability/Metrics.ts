@@ -10,7 +10,7 @@ const deliveries = labelledMetric((attributes: { readonly verdict: string }) =>
   })
 )
 
-/** Counts attempts, around whatever outbox is provided. */
+/** Wraps any outbox, and counts its attempts. */
 export const countedDeliveries = Layer.effect(
   WebhookOutbox,
   Effect.map(WebhookOutbox, (outbox) =>

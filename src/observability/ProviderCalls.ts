@@ -13,7 +13,7 @@ import { annotations } from "./Attributes.ts"
 
 // Labels are tags and providers' names: bounded sets, and nothing that belongs to a tenant or a person.
 
-// Not an interface, which would be open to further members and so no set of labels.
+// Not an interface: that would be open to further members, and so would not be a set of labels.
 type Call = { readonly provider: string; readonly mode: Mode; readonly call: string }
 type EndedCall = Call & { readonly outcome: string }
 
@@ -34,11 +34,14 @@ const providerFailures = labelledMetric((attributes: Call) =>
 )
 const MS_PER_SECOND = 1000
 
-/** How a call ends of which nothing came. */
+/** The outcomes of a failed call. */
 const FAILED: ReadonlyArray<string> = ["Unknown", "NotSent", "provider_error"]
-/** In its place where the account was busy: a 429, or its own pace. That is no failure of the provider. */
+/**
+ * The outcome of a call that was turned away because the account was busy: a 429, or our own rate limit. That is no failure of
+ * the provider.
+ */
 const TURNED_AWAY = "TurnedAway"
-/** Calls that move money, and those without which none moves. */
+/** Calls that move money, and those that must succeed before money can move. */
 const watchedCalls = [
   "quote",
   "send",
@@ -52,14 +55,14 @@ const watchedCalls = [
   "resolve"
 ] as const
 
-/** Each call to a provider is counted, timed, a span and a line of the log, around whatever registry is provided. */
+/** Wraps any registry: each call to a provider is counted and timed, and gets a span and a log line. */
 export const observedProviders = Layer.effect(
   ProviderRegistry,
   Effect.gen(function* () {
     const registry = yield* ProviderRegistry
     const { providerTimeoutMs } = yield* Policy
     const accounts = registeredAccounts(registry)
-    // A counter that is not there yet grows from nothing, which no alert sees.
+    // An alert does not see a counter that first appears with its first increment.
     for (const account of accounts)
       for (const call of watchedCalls) {
         for (const outcome of FAILED) yield* providerCalls({ ...account, call, outcome }, 0)
@@ -69,7 +72,7 @@ export const observedProviders = Layer.effect(
   })
 )
 
-/** The bounds around the provider's time limit tell slow answers from those that never came. */
+/** The boundaries around the provider's time limit distinguish slow answers from missing ones. */
 const callSeconds = (limitMs: number) => {
   const limit = limitMs / MS_PER_SECOND
   const boundaries = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, ...[0.9, 1, 1.1].map((share) => share * limit)]
@@ -82,13 +85,13 @@ const callSeconds = (limitMs: number) => {
   )
 }
 
-/** How a call ended: a fact's tag, and the status word or code behind it. */
+/** How a call ended: a fact's tag, and the provider's status word or code. */
 interface End {
   readonly outcome: string
   readonly note?: string
 }
 
-/** Around a provider's operations. */
+/** Wraps a provider's operations. */
 const observeCalls =
   (seconds: ReturnType<typeof callSeconds>) =>
   (provider: Provider): Provider => {
@@ -181,7 +184,7 @@ const observeCalls =
 
 const factEnd = ({ _tag, note = "" }: { readonly _tag: string; readonly note?: string }): End => ({ outcome: _tag, note })
 
-/** Null where the caller went away, or the program broke: nothing is known of the call then. */
+/** Null where the caller went away, or the program has a bug: nothing is known about the call then. */
 const readEnd = (exit: Exit.Exit<unknown, { readonly _tag: string }>): End | null =>
   Exit.match(exit, {
     onSuccess: (answer) => ({ outcome: outcomeOf(answer) }),
@@ -189,7 +192,7 @@ const readEnd = (exit: Exit.Exit<unknown, { readonly _tag: string }>): End | nul
       Option.match(Cause.findErrorOption(cause), { onNone: () => null, onSome: ({ _tag }) => ({ outcome: _tag }) })
   })
 
-/** An order names the payment that it is for, and a question about one does. */
+/** An order names the payment that it is for, as does a query about one. */
 const referenceIn = (about: object): { readonly reference?: string } =>
   "reference" in about && typeof about.reference === "string" ? { reference: about.reference } : {}
 

@@ -4,10 +4,10 @@ import type { StatusSnapshot } from "../services/ports/GatewayStatus.ts"
 import type { Family } from "./Family.ts"
 import { familiesText, gauges, pictures } from "./Gauges.ts"
 
-/** How long the database may take to answer before this process calls itself not ready. */
+/** How long the database may take to answer before this process reports that it is not ready. */
 const READY_TIMEOUT_MS = 1_000
 
-/** The reasons that may keep a node from getting requests, as the label of `gateway_ready` has them. */
+/** The reasons that may keep requests away from a node, as the label of `gateway_ready` names them. */
 export type ReadyReason = "draining" | "commits_waiting" | "database" | NodeReason
 /** Those that are conditions of the node or of its database, each with its own check. */
 export type NodeReason = "clock_off" | "master_key" | "schema" | "writes_refused"
@@ -18,9 +18,9 @@ export interface Obstacle {
   readonly text: string
 }
 
-/** How a process stands. */
+/** The state of a process. */
 export interface Readiness {
-  /** Why it must not get requests now; none where it may. */
+  /** Why it must not get requests now; empty where it may. */
   readonly obstacles: Effect.Effect<ReadonlyArray<Obstacle>>
   /** Its metrics as text for Prometheus. */
   readonly metrics: Effect.Effect<string>
@@ -29,22 +29,22 @@ export interface Readiness {
 export interface ObstacleSources {
   /** True once the process is stopping. */
   readonly draining: Effect.Effect<boolean>
-  /** A question to the database; what it answers does not matter. */
+  /** A query to the database; its result does not matter. */
   readonly database: Effect.Effect<unknown, unknown>
-  /** Why no server of it can be written to, in one line; null where that is not known. Known without asking any. */
+  /** Why none of the database's servers accepts writes, in one line; null where no reason is known. Known without a query. */
   readonly noPrimary: Effect.Effect<string | null>
-  /** Why nothing is asked of the database now, in one line; null where it can be. Known without asking it. */
+  /** Why the database is not queried now, in one line; null where it is. Known without a query. */
   readonly standstill: Effect.Effect<string | null>
-  /** The conditions that may keep this node from serving: each answers its reason in one line, or null. */
+  /** The conditions that may keep this node from serving: each returns its reason in one line, or null. */
   readonly conditions: Readonly<Record<NodeReason, Effect.Effect<string | null, unknown>>>
 }
 
 export interface ReadinessSources extends ObstacleSources {
   /** The state of the database's queues and records; read for scrapes, at most once a second however many there are. */
   readonly standing: Effect.Effect<StatusSnapshot, unknown>
-  /** Those with an account here: each is reconciled daily. */
+  /** The providers with an account here: each is reconciled daily. */
   readonly providers: ReadonlyArray<string>
-  /** How this process itself fares. */
+  /** The metrics of this process itself. */
   readonly process: Effect.Effect<ReadonlyArray<Family>>
 }
 
@@ -61,7 +61,7 @@ export const makeReadiness = Effect.fnUntraced(function* (options: ReadinessSour
   }
 })
 
-/** Why a node must not get requests now. One that hides the others is alone. */
+/** Why a node must not get requests now. A reason that hides the others is returned alone. */
 export const readObstacles = Effect.fnUntraced(function* ({
   conditions,
   database,
@@ -84,7 +84,7 @@ export const readObstacles = Effect.fnUntraced(function* ({
 const nodeReasons = ["clock_off", "master_key", "schema", "writes_refused"] as const satisfies ReadonlyArray<NodeReason>
 const readyReasons = ["draining", "commits_waiting", "database", ...nodeReasons] as const satisfies ReadonlyArray<ReadyReason>
 
-/** A sample for each reason, also for those that do not hold: none is missing when it begins, and none is left behind when it ends. */
+/** A sample for each reason, including those that do not hold: so none is missing when it begins, and none stays when it ends. */
 export const readyFamily = (obstacles: ReadonlyArray<Obstacle>): Family => ({
   name: "gateway_ready",
   help: "0 while this node must not get requests for this reason, else 1; a node is ready where all are 1.",

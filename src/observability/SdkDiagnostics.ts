@@ -12,12 +12,12 @@ const levels: Readonly<Record<SdkLogLevel, DiagLogLevel>> = {
   verbose: DiagLogLevel.VERBOSE
 }
 
-/** As much of one message is written: some are whole batches of spans. */
+/** The longest part of one message that is written: some messages are whole batches of spans. */
 const LONGEST_NOTE = 2_000
 
 /**
- * The OpenTelemetry SDK's own messages, such as a collector that refuses spans, as lines of the log. By default they go to standard output,
- * or nowhere. Its smallest messages, where asked for, have the level `info`, whatever LOG_LEVEL says of ours.
+ * Writes the OpenTelemetry SDK's own messages, such as that a collector rejects spans, to the log. By default they go to
+ * standard output, or nowhere. Its most detailed messages, if enabled, get the level `info`, whatever our LOG_LEVEL is.
  */
 const layer = (level: SdkLogLevel): Layer.Layer<never> =>
   Layer.effectDiscard(
@@ -50,7 +50,7 @@ const noteOf = (parts: ReadonlyArray<unknown>): string =>
     .join(" ")
     .slice(0, LONGEST_NOTE)
 
-/** Spans know their processors, which know their spans. */
+/** Spans refer to their processors, which refer to their spans. */
 const inJson = (value: unknown): string => {
   try {
     return JSON.stringify(value) ?? String(value)

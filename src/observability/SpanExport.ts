@@ -6,9 +6,9 @@ const FIRST_CLIENT_FAULT = 400
 const FIRST_SERVER_FAULT = 500
 
 /**
- * Spans as they leave: with the names of the semantic conventions, one name an attribute, the error's type where there is one, and no
- * attribute that is not listed, so that no attribute of a library slips past. All of it is done here, so that it costs nothing where no
- * spans are collected.
+ * Exports spans under the names of the semantic conventions: one name per attribute, the error's type where there is one, and
+ * no attribute that is not listed, so that none of a library slips through. All of it is done here, so that it costs nothing
+ * where no spans are collected.
  */
 export const conventional = (exporter: SpanExporter): SpanExporter => ({
   export: (spans, done) => exporter.export(spans.map(cleanSpan), done),
@@ -44,7 +44,7 @@ const cleanSpan = (span: ReadableSpan): ReadableSpan => {
   })
 }
 
-/** Such as the tenant of a request that has none. */
+/** For example the tenant of a request that has none. */
 const withoutEmpty = (attributes: Attributes): Attributes =>
   Object.fromEntries(Object.entries(attributes).filter(([, value]) => value !== ""))
 
@@ -52,16 +52,16 @@ const withoutEmpty = (attributes: Attributes): Attributes =>
 export const changed = (span: ReadableSpan, fields: Readonly<Record<string, unknown>>): ReadableSpan =>
   Object.create(span, Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, { value, enumerable: true }])))
 
-/** Names without a room of their own are the gateway's. */
+/** Names without a namespace are the gateway's. */
 const oneName = (name: string): string => (name.includes(".") ? name : `gateway.${name}`)
 
-/** A client's mistake is no error of ours: its code stands in gateway.error_code. */
+/** A client's mistake is no error of ours; its code is in gateway.error_code. */
 const isRefusal = ({ attributes, kind }: ReadableSpan): boolean => {
   const status = attributes["http.response.status_code"]
   return kind === SpanKind.SERVER && typeof status === "number" && status < FIRST_SERVER_FAULT
 }
 
-/** Why it failed, of few different words; null where it did not. */
+/** Why it failed, with low cardinality; null where it did not. */
 const errorTypeOf = (
   { attributes, kind, status }: ReadableSpan,
   said: AttributeValue | undefined,
@@ -71,7 +71,7 @@ const errorTypeOf = (
   const answer = attributes["http.response.status_code"]
   const isFault = typeof answer === "number" && answer >= (kind === SpanKind.SERVER ? FIRST_SERVER_FAULT : FIRST_CLIENT_FAULT)
   if (isFault && (kind === SpanKind.SERVER || kind === SpanKind.CLIENT)) return String(answer)
-  // A call that the gateway interrupted because it stops: its outcome is unknown.
+  // The gateway interrupted this call because it stops: its outcome is unknown.
   if (status.code !== SpanStatusCode.ERROR) return isCall(attributes, kind) && answer === undefined ? "interrupted" : null
   const thrown = events.findLast((event) => event.attributes?.["exception.type"] !== undefined)?.attributes?.["exception.type"]
   return typeof thrown === "string" ? thrown : "_OTHER"
@@ -94,7 +94,7 @@ const httpAttributes = ({ attributes, kind }: ReadableSpan): Attributes => {
 
 const HIDDEN = "REDACTED"
 
-/** The maker of the span may not have removed these: the user, the query, the fragment. */
+/** The user, the query and the fragment, in case the span's author did not remove them. */
 const shownUrl = (url: string): string => url.replace(/[?#].*$/s, "").replace(/\/\/[^/@]*@/, "//")
 
 /** The last part of a callback's path is its secret, though it looks like an identifier. */
@@ -102,7 +102,10 @@ const SECRET_PART = /route_key/
 /** An identifier of ours or a country, and neither a secret nor a number. */
 const IDENTIFIER = /^([0-9A-HJKMNP-TV-Z]{26}|[A-Z]{2})$/
 
-/** The caller's part of the path is hidden: the path of a callback ends in its secret, and a path without a route may hold anything. */
+/**
+ * The caller's part of the path is hidden: the path of a callback ends in its secret, and a path without a route may contain
+ * anything.
+ */
 const shownPath = (path: string, route: AttributeValue | undefined): string => {
   if (path === "/" || path === route) return path
   if (typeof route !== "string") return `/${HIDDEN}`

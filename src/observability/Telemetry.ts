@@ -11,9 +11,9 @@ import type { Family } from "./Family.ts"
 import { SdkDiagnostics, type SdkLogLevel } from "./SdkDiagnostics.ts"
 import { changed, conventional } from "./SpanExport.ts"
 
-/** How long spans may take to be flushed when the process stops; a dead collector must not keep it alive. */
+/** How long flushing the spans may take when the process stops; a dead collector must not keep it alive. */
 const SHUTDOWN_MS = 3_000
-/** The same for the gauges, of which the collector has had nearly all. */
+/** The same for the gauges, most of which the collector already has. */
 const GAUGES_SHUTDOWN_MS = 1_000
 
 /** One signal's collector. */
@@ -21,16 +21,16 @@ interface Collector {
   readonly url: string
   readonly headers: Redacted.Redacted<Readonly<Record<string, string>>>
   readonly timeoutMs: number
-  /** In PEM: who signed its certificate, and what is shown to it. */
+  /** In PEM: the authority that signed the collector's certificate, and our client certificate with its key. */
   readonly authority: string | null
   readonly certificate: string | null
   readonly key: Redacted.Redacted | null
 }
 
-/** The values of the standard OTEL_* variables; null for a signal that goes nowhere. */
+/** The values of the standard OTEL_* variables; null for a signal that is not exported. */
 export interface TelemetryOptions {
   readonly traces: Collector | null
-  /** From which level on what the SDK says of itself is written into the log. */
+  /** The level from which on the SDK's own messages are written to the log. */
   readonly sdkLogLevel: SdkLogLevel
   readonly metrics: Collector | null
   readonly metricsEveryMs: number
@@ -38,11 +38,14 @@ export interface TelemetryOptions {
   readonly metricsTemporality: "cumulative" | "delta"
   readonly serviceName: string
   readonly serviceVersion: string
-  /** Of OTEL_RESOURCE_ATTRIBUTES. */
+  /** From OTEL_RESOURCE_ATTRIBUTES. */
   readonly attributes: Readonly<Record<string, string>>
 }
 
-/** One for each process, unless OTEL_RESOURCE_ATTRIBUTES names another: spans and metrics of two processes are never taken for those of one. */
+/**
+ * One for each process, unless OTEL_RESOURCE_ATTRIBUTES names another: so the spans and metrics of two processes are never
+ * mixed up.
+ */
 const INSTANCE_ID = crypto.randomUUID()
 
 const layer = (options: TelemetryOptions): Layer.Layer<never> => Layer.merge(traces(options), metrics(options, SHUTDOWN_MS))
@@ -51,7 +54,10 @@ const layer = (options: TelemetryOptions): Layer.Layer<never> => Layer.merge(tra
 const gauges = (options: TelemetryOptions, families: Effect.Effect<ReadonlyArray<Family>>): Layer.Layer<never> =>
   options.metrics === null ? Layer.empty : Layer.unwrap(Effect.sync(() => gaugesOn(options, families)))
 
-/** Traces and metrics to an OTLP/HTTP collector. Off, and free, where they have none. The SDK reads samplers, limits, batches and compression of spans. */
+/**
+ * Traces and metrics to an OTLP/HTTP collector. Off, and free, for a signal without one. The SDK itself reads the settings of
+ * samplers, limits, batches and compression.
+ */
 export const Telemetry = { layer, gauges }
 
 const traces = (options: TelemetryOptions): Layer.Layer<never> => {
@@ -68,12 +74,12 @@ const traces = (options: TelemetryOptions): Layer.Layer<never> => {
     shutdownTimeout: SHUTDOWN_MS
   })).pipe(
     Layer.provide(SdkDiagnostics.layer(options.sdkLogLevel)),
-    // A statement's span says itself why it failed.
+    // A statement's span itself shows why it failed.
     Layer.merge(Layer.succeed(SpanPropagationEnabled, true))
   )
 }
 
-/** Only what is set: an absent authority leaves those of the runtime. */
+/** Only the options that are set: without an authority, the runtime's own are used. */
 const tlsOf = ({ authority, certificate, key }: Collector) => ({
   ...(authority === null ? {} : { ca: authority }),
   ...(certificate === null ? {} : { cert: certificate }),
@@ -86,7 +92,10 @@ const resourceOf = ({ attributes, serviceName, serviceVersion }: TelemetryOption
   attributes: { "service.instance.id": INSTANCE_ID, ...attributes }
 })
 
-/** The gauges have a registry of their own. It is emptied before each export, so that no gauge of something gone stays in it. */
+/**
+ * The gauges have a registry of their own. It is emptied before each export, so that a gauge of something that no longer exists
+ * disappears.
+ */
 const gaugesOn = (options: TelemetryOptions, families: Effect.Effect<ReadonlyArray<Family>>): Layer.Layer<never> => {
   const registry: typeof Metric.MetricRegistry.Service = new Map()
   const own = Layer.succeed(Metric.MetricRegistry, registry)
@@ -96,7 +105,7 @@ const gaugesOn = (options: TelemetryOptions, families: Effect.Effect<ReadonlyArr
     for (const { help, name, samples } of all) for (const [labels, value] of samples) yield* set(name, help, labels, value)
   }).pipe(Effect.provideService(Metric.MetricRegistry, registry))
   const refillRegularly = Effect.gen(function* () {
-    // The last export, which the exporter makes when the process stops, has the last look.
+    // The exporter makes a last export when the process stops; it must see the latest figures.
     yield* Effect.addFinalizer(() => refill)
     yield* Effect.forkScoped(Effect.repeat(refill, Schedule.spaced(options.metricsEveryMs)))
   })
@@ -128,22 +137,22 @@ const metrics = (options: TelemetryOptions, shutdownTimeout: number): Layer.Laye
   }).pipe(Layer.provide([OtlpSerialization.layerProtobuf, client]))
 }
 
-/** The attributes by which a search finds a tenant or a transaction, on every span of its trace. */
+/** The attributes by which a search finds a tenant or a transaction, set on every span of its trace. */
 const OF_THE_TRACE = ["gateway.reference", "gateway.app_id", "gateway.mode"] as const
-/** As they are named where they are set: without the room of the gateway, too. */
+/** The name under which the attribute is set, which lacks the gateway's namespace. */
 const nameOf = (name: (typeof OF_THE_TRACE)[number]) => name.slice("gateway.".length)
-/** So many spans are held back, of all traces together. Beyond them the oldest trace goes as it is. */
+/** The most spans held back, of all traces together. Beyond it, the oldest trace is passed on as it is. */
 const SPANS_HELD = 20_000
-/** So many traces are remembered after their root: what ends after it is about the same. */
+/** The number of ended traces that are remembered, because a span that ends after its root is about the same. */
 const TRACES_REMEMBERED = 1_000
 
 /** The subject of the spans of one trace. */
 type About = Map<string, Set<AttributeValue>>
 
 /**
- * Holds the spans of a trace until its root has ended, and then passes all of them on: where they are about one transaction, tenant and mode,
- * each of them says so. A request knows its transaction only after its first steps, and may then wait for its provider for longer than spans
- * are kept to be sent together.
+ * Holds the spans of a trace until its root has ended, and then passes all of them on. If they are about one transaction,
+ * tenant and mode, each of them is annotated with these. A request knows its transaction only after its first steps, and may
+ * then wait for its provider for longer than the batch interval.
  */
 export const withWholeTraces = (next: SpanProcessor): SpanProcessor => {
   const held = new Map<string, Array<ReadableSpan>>()
@@ -155,7 +164,7 @@ export const withWholeTraces = (next: SpanProcessor): SpanProcessor => {
     held.delete(traceId)
     count -= spans.length
     const about = aboutOf(spans, ended.get(traceId))
-    for (const span of spans) if (!isNobodys(span)) next.onEnd(withShared(span, about))
+    for (const span of spans) if (!isOfNoTransaction(span)) next.onEnd(withShared(span, about))
     ended.delete(traceId)
     ended.set(traceId, about)
     for (const oldest of ended.size > TRACES_REMEMBERED ? ended.keys().take(1) : []) ended.delete(oldest)
@@ -186,11 +195,11 @@ export const withWholeTraces = (next: SpanProcessor): SpanProcessor => {
   }
 }
 
-/** The span began a trace here, or goes on in the trace of a transaction that began earlier. */
+/** Whether the span began a trace here, or continues the trace of a transaction that began earlier. */
 const isLocalRoot = ({ parentSpanContext }: ReadableSpan): boolean =>
   parentSpanContext === undefined || parentSpanContext.isRemote === true
 
-/** A collector that refuses the last spans is no reason for a process to end as if it had failed. */
+/** If a collector rejects the last spans, the process must not exit as if it had failed. */
 const refused = (error: unknown): void => diag.error("the last spans could not be sent", error)
 
 const aboutOf = (spans: ReadonlyArray<ReadableSpan>, before: About = new Map()): About => {
@@ -203,15 +212,16 @@ const aboutOf = (spans: ReadonlyArray<ReadableSpan>, before: About = new Map()):
 }
 
 /**
- * A statement that serves many transactions at once, or looks for work, belongs to no transaction's trace: it is sent only where it failed.
+ * A statement that serves many transactions at once, or looks for work, belongs to no transaction's trace: it is exported only
+ * where it failed.
  */
-const isNobodys = ({ attributes, links, parentSpanContext, status }: ReadableSpan): boolean =>
+const isOfNoTransaction = ({ attributes, links, parentSpanContext, status }: ReadableSpan): boolean =>
   parentSpanContext === undefined &&
   links.length === 0 &&
   attributes["db.system.name"] !== undefined &&
   status.code !== SpanStatusCode.ERROR
 
-/** A trace that is about several of them says it only where each is named. */
+/** In a trace about several of them, each span names only its own. */
 const withShared = (span: ReadableSpan, about: About): ReadableSpan => {
   const shared = [...about].flatMap(([name, values]) =>
     values.size === 1 ? [...values].map((value) => [name, value] as const) : []

@@ -1,15 +1,15 @@
 import { Context, Effect } from "effect"
 
-/** So many lines of a window are written; the others are counted. */
+/** The number of lines of one window that are written; further lines are only counted. */
 const LINES = 100
 const WINDOW = "10 seconds"
 
-/** True of a line that is written after `boundedLog` let it: nothing else counts it. */
+/** True for a line that `boundedLog` let through: no other limit counts it. */
 export const IsBounded = Context.Reference<boolean>("gateway/runtime/IsBounded", { defaultValue: () => false })
 
 /**
- * Bounds what strangers can make a log write. Answers whether a line is written, or was only counted by its kind; `more` writes each count
- * when the window ends, and when the scope closes.
+ * Limits how much strangers can make the log write. Returns whether a line is written, or was only counted by its kind. `more`
+ * writes each count when the window ends, and when the scope closes.
  */
 export const boundedLog = Effect.fnUntraced(function* <Kind>(more: (kind: Kind, count: number) => Effect.Effect<void>) {
   const scope = yield* Effect.scope
@@ -26,7 +26,8 @@ export const boundedLog = Effect.fnUntraced(function* <Kind>(more: (kind: Kind, 
 
   return (kind: Kind): Effect.Effect<boolean> =>
     Effect.gen(function* () {
-      // The end of the window is forked before its first line: an interruption in between leaves an end too many, and never none.
+      // The end of the window is forked before its first line: an interruption in between leaves one end too many, but never
+      // none.
       if (lines === 0) yield* Effect.forkIn(Effect.delay(endWindow, WINDOW), scope)
       lines += 1
       if (lines <= LINES) return true

@@ -1,12 +1,13 @@
 import { Context, Effect } from "effect"
 import type { CallTime } from "../domain/CallTimes.ts"
 
-/** More calls for one line of a history are not kept. */
+/** The most calls that one line of a history stores. */
 const CALLS_AT_MOST = 16
 
 /**
- * The calls to providers of a request or of a poll since its last line of a history, in the order in which they ended. They are kept in memory, and the next
- * line has them: that costs no statement. Null where nobody writes a line; nothing is noted then.
+ * The provider calls of a request or of a poll since its last history line, in the order in which they ended. They are kept in
+ * memory and written with the next line, which costs no extra statement. Null where no line will be written; nothing is
+ * recorded then.
  */
 export const CallTrail = Context.Reference<Array<CallTime> | null>("gateway/runtime/CallTrail", { defaultValue: () => null })
 
@@ -16,12 +17,12 @@ export const noteCallTime = (time: () => CallTime): Effect.Effect<void> =>
     if (trail !== null && trail.length < CALLS_AT_MOST) trail.push(time())
   })
 
-/** Those since the last time: each belongs to one line. */
+/** The calls since the last time: each belongs to one line. */
 export const takeCallTimes: Effect.Effect<ReadonlyArray<CallTime>> = Effect.map(CallTrail, (trail) =>
   trail === null ? [] : trail.splice(0)
 )
 
-/** Work with a trail of its own. Its calls go on to the surrounding trail, however it ends. */
+/** Runs work with a trail of its own. Afterwards its calls are added to the surrounding trail, however the work ends. */
 export const withOwnCalls = <A, E, R>(work: (calls: ReadonlyArray<CallTime>) => Effect.Effect<A, E, R>) =>
   Effect.suspend(() => {
     const calls: Array<CallTime> = []

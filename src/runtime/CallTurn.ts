@@ -3,33 +3,36 @@ import type { AppId } from "../domain/Ids.ts"
 import { elapsed } from "./Timer.ts"
 
 /**
- * The purpose of a call to a provider: to move money, to prepare a money call (a price, a token), to poll a status, or a free read. Each
- * has its part of an account's pace.
+ * The purpose of a call to a provider: to move money, to prepare a money call (a price, a token), to poll a status, or a free
+ * read. Each has its share of an account's rate.
  */
 export type CallKind = "money" | "quote" | "status" | "other"
 
 export const CallKind = Context.Reference<CallKind>("gateway/runtime/CallKind", { defaultValue: () => "other" })
 
-/** A call was turned away, by our own pace or by the provider. */
+/** A call was turned away, by our own rate limit or by the provider. */
 export interface TurnedAway {
   readonly retryAfterMs: number
-  /** Between two calls of its kind. */
+  /** The interval between two calls of its kind. */
   readonly intervalMs: number
 }
 
 export interface Turn {
-  /** Whether a call waits for its turn as long as its time allows. Otherwise it waits shortly, because the caller can retry. */
+  /**
+   * Whether a call waits for its turn as long as its time limit allows. Otherwise it waits only briefly, because the caller can
+   * retry.
+   */
   readonly isPatient: boolean
   away: TurnedAway | null
-  /** How long its calls have waited for the pace of their account, without the wait that goes on. */
+  /** How long its calls have waited for the account's rate limit, without the wait that is still going on. */
   waitedMs: number
-  /** Since when one waits for it, by the monotonic clock; null where none does. */
+  /** Since when a call waits for its turn, by the monotonic clock; null where none does. */
   waitsSince: number | null
 }
 
 export const makeTurn = (isPatient: boolean): Turn => ({ isPatient, away: null, waitedMs: 0, waitsSince: null })
 
-/** How much of the time up to now, by the monotonic clock, nothing was on its way to the provider because of our own pace. */
+/** How much of the time until now, by the monotonic clock, our own rate limit kept everything from being sent to the provider. */
 export const waitedMs = ({ waitedMs, waitsSince }: Turn, now: number): number =>
   waitedMs + (waitsSince === null ? 0 : now - waitsSince)
 
@@ -37,7 +40,7 @@ const CallTurn = Context.Reference<Turn | null>("gateway/runtime/CallTurn", { de
 
 export const isPatient: Effect.Effect<boolean> = Effect.map(CallTurn, (turn) => turn?.isPatient ?? true)
 
-/** A wait for the pace of the account: the caller of `inTurn` knows that it is none of the provider's time. */
+/** A wait for the account's rate limit. The caller of `inTurn` then knows that the provider did not cause it. */
 export const asWait = <A, E, R>(wait: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
   Effect.flatMap(CallTurn, (turn) => {
     if (turn === null) return wait
@@ -65,7 +68,7 @@ export const MoneyTurn = Context.Reference<{ forget: () => void } | null>("gatew
   defaultValue: () => null
 })
 
-/** A request that ends without its money call is not waited for any more: what is refused holds nobody else back. */
+/** A request that ends without its money call gives its turn back, so that a refused request delays no other. */
 export const withMoneyTurn = <A, E, R>(request: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
   Effect.suspend(() => {
     const turn = { forget: () => {} }
@@ -75,15 +78,15 @@ export const withMoneyTurn = <A, E, R>(request: Effect.Effect<A, E, R>): Effect.
     )
   })
 
-/** Runs calls that are not worth waiting for: where there is no turn for them shortly, they are turned away. */
+/** Runs calls that are not worth waiting for: if no turn is free soon, they are turned away. */
 export const withShortWait = <A, E, R>(call: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
   Effect.flatMap(withTurn(call, false), ({ away, exit }) => (away === null ? exit : Effect.andThen(tellTurnedAway(away), exit)))
 
-/** Runs calls, and says beside their end whether one of them was turned away; null where none was. */
+/** Runs calls, and returns with their exit whether one of them was turned away; null where none was. */
 export const withTurn = <A, E, R>(call: Effect.Effect<A, E, R>, isPatient: boolean) =>
   Effect.suspend(() => inTurn(call, makeTurn(isPatient)))
 
-/** The same in a turn that the caller can look at meanwhile. */
+/** The same in a turn that the caller can inspect meanwhile. */
 export const inTurn = <A, E, R>(call: Effect.Effect<A, E, R>, turn: Turn) =>
   Effect.gen(function* () {
     const exit = yield* Effect.exit(Effect.provideService(call, CallTurn, turn))

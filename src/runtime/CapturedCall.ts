@@ -1,17 +1,23 @@
 import { Context, Effect, Ref } from "effect"
 
-/** A provider call that moves money, as it was sent and answered, masked and bounded. `response` is null where no whole answer came. */
+/**
+ * A provider call that moves money, with its request and response, masked and bounded. `response` is null where no complete
+ * response arrived.
+ */
 export interface CapturedCall {
   readonly request: string
   readonly response: string | null
 }
 
-/** The slot in which an adapter leaves its call; null outside of `withCapturedCall`. */
+/** The slot into which an adapter puts its call; null outside of `withCapturedCall`. */
 const CaptureSlot = Context.Reference<Ref.Ref<CapturedCall | null> | null>("gateway/runtime/CaptureSlot", {
   defaultValue: () => null
 })
 
-/** Keeps a call for the surrounding `withCapturedCall`; a later one replaces it. Outside of one, the call is neither masked nor kept. */
+/**
+ * Stores a call for the surrounding `withCapturedCall`; a later one replaces it. Outside of one, the call is neither masked nor
+ * stored.
+ */
 export const captureCall = (masked: () => CapturedCall): Effect.Effect<void> =>
   Effect.flatMap(CaptureSlot, (slot) => (slot === null ? Effect.void : Ref.set(slot, masked())))
 
@@ -23,7 +29,7 @@ export const withCapturedCall = <A, E, R>(call: Effect.Effect<A, E, R>) =>
     return { outcome, raw: yield* Ref.get(slot) }
   })
 
-/** The calls of a read: how many left, and what came of those that were of no use. */
+/** The provider calls of a read: how many were made, and the failures among them. */
 interface ReadCalls {
   calls: number
   readonly failures: Array<string>
@@ -31,20 +37,20 @@ interface ReadCalls {
 
 const CallCount = Context.Reference<ReadCalls | null>("gateway/runtime/CallCount", { defaultValue: () => null })
 
-/** Called for each call to a provider, before it leaves. */
+/** Called for each call to a provider, before it is sent. */
 export const noteCall: Effect.Effect<void> = Effect.map(CallCount, (count) => {
   if (count !== null) count.calls++
 })
 
-/** Called for each that was refused, or brought no answer; the text has nothing of what was sent. */
+/** Called for each call that was refused or got no answer; the text contains nothing of the request. */
 export const noteFailure = (failure: string): Effect.Effect<void> =>
   Effect.map(CallCount, (count) => {
     if (count !== null) count.failures.push(failure)
   })
 
 /**
- * The answer of a read, how many calls to a provider it took (none where the adapter's answer is a table of the program), and what those came to that were of
- * no use.
+ * The answer of a read, the number of provider calls that it took (none where the adapter answers from a table in the program),
+ * and the failures among them.
  */
 export const withCallCount = <A, E, R>(read: Effect.Effect<A, E, R>) =>
   Effect.suspend(() => {

@@ -7,12 +7,12 @@ export interface HttpCall {
   readonly url: string
   /** False where the path may hold a secret, as that of a tenant's endpoint. */
   readonly showsPath: boolean
-  /** Of a call to a provider: whom, and for what. */
+  /** For a call to a provider: its name and the operation. */
   readonly provider?: string
   readonly operation?: string
 }
 
-/** The span of one outgoing call over HTTP, by the semantic conventions. Without a collector it costs nothing. */
+/** The span of one outgoing HTTP call, by the semantic conventions. Without a collector it costs nothing. */
 export const inClientSpan =
   (call: HttpCall) =>
   <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
@@ -34,7 +34,7 @@ const HIDDEN_PATH = "/REDACTED"
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
-/** An identifier of a payment is no person's number, however many digits it has. */
+/** An identifier of a payment is no phone number, however many digits it has. */
 const shownPath = (path: string): string =>
   path
     .split("/")

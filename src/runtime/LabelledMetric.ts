@@ -1,8 +1,8 @@
 import { type Effect, Metric } from "effect"
 
 /**
- * One metric for each set of labels, made when it is first used: building a set costs more than counting. There are few sets, because labels
- * are templates, codes, tags and names of providers, of which no caller can make more.
+ * One metric for each set of labels, created on first use: creating one costs more than counting. There are few sets, because
+ * labels are templates, codes, tags and names of providers, which a caller cannot multiply.
  */
 export const labelledMetric = <Labels extends Readonly<Record<string, string>>, Input, State>(
   make: (attributes: Labels) => Metric.Metric<Input, State>

@@ -1,13 +1,13 @@
 import { Context } from "effect"
 
-/** One kind of call to one account of a provider. Each part is one of a fixed set, so that there are few keys. */
+/** One kind of call to one account of a provider. Each field has a fixed set of values, so that there are few keys. */
 export interface CallKey {
   readonly provider: string
   readonly mode: string
   readonly operation: string
 }
 
-/** How a call ended. `failure`: why nothing came of it; null where the provider answered, be it with a refusal. */
+/** How a call ended. `failure` is why it got no answer; null where the provider answered, even with a refusal. */
 export interface CallEnd {
   readonly at: number
   readonly failure: string | null
@@ -18,10 +18,13 @@ export interface CallCounts extends CallKey {
   /** Within `RECENT_MS`. */
   readonly calls: number
   readonly failures: number
-  /** The last of them; null where there was none since the process began. */
+  /** The latest of each; null where there was none since the process started. */
   readonly lastAnswerAt: number | null
   readonly lastFailure: { readonly at: number; readonly why: string } | null
-  /** The last three failed, or more than half of the last ten. It begins and ends with the calls, however many were made before. */
+  /**
+   * Whether the last three calls failed, or more than half of the last ten. It depends only on these, however many calls were
+   * made before.
+   */
   readonly isFailing: boolean
 }
 
@@ -29,7 +32,7 @@ export interface CallCounts extends CallKey {
 export const RECENT_MS = 300_000
 const BUCKET_MS = 15_000
 const LATEST_KEPT = 10
-/** So many failures one after another tell already. */
+/** This many consecutive failures are enough. */
 const IN_A_ROW = 3
 
 interface Bucket {
@@ -49,7 +52,7 @@ interface CallHistory {
 
 const isRecent = (bucket: Bucket, now: number): boolean => bucket.from > now - RECENT_MS
 
-/** In memory, and of one process: a request that was refused because its provider cannot be reached leaves no record behind. */
+/** Kept in memory, for one process: a request that was refused because its provider cannot be reached leaves no record. */
 export const makeCallCounts = () => {
   const histories = new Map<string, CallHistory>()
 

@@ -5,9 +5,10 @@ import { type Candidate, candidatesIn, candidatesText, type Reason, type Verdict
 type Trail = Map<string, Candidate>
 
 /**
- * Why a payment went to its provider and to no other. Each decision about a provider is noted here. The step that opens the payment, or
- * moves it to another provider, writes the candidates into its own line of the history: that costs no statement. The request's line of the
- * log and its span have them as they are at its end. Null where nobody reads them; nothing is noted then.
+ * Why a payment went to its provider and to no other. Each decision about a provider is recorded here. The step that opens the
+ * payment, or moves it to another provider, writes the candidates into its own history line, which costs no extra statement.
+ * The request's log line and its span have them as they are at its end. Null where nothing reads them; nothing is recorded
+ * then.
  */
 export const RouteTrail = Context.Reference<Trail | null>("gateway/runtime/RouteTrail", { defaultValue: () => null })
 
@@ -23,13 +24,13 @@ const set = (trail: Trail, provider: string, verdict: Verdict, said: Partial<Pic
   trail.set(provider, { provider, verdict, attempt: null, why: "", ...said, ...(ranked === undefined ? {} : { ranked }) })
 }
 
-/** Those that a payment could go to, in their order. A verdict that is known already stays. */
+/** Records the candidates of a payment, in their order. A verdict that is already known stays. */
 export const beginCandidates = (providers: ReadonlyArray<string>, verdict: Verdict = "not_asked"): Effect.Effect<void> =>
   noted((trail) => {
     for (const provider of providers) if (!trail.has(provider)) set(trail, provider, verdict)
   })
 
-/** The reason for the place of each, in the order in which they will be tried from now on. */
+/** Records the reason for each one's rank, in the order in which they will be tried from now on. */
 export const rankCandidates = (ranked: ReadonlyMap<string, string>): Effect.Effect<void> =>
   noted((trail) => {
     const all = [...trail.values()]
@@ -52,13 +53,13 @@ export const rankByPrices = (totals: ReadonlyArray<readonly [provider: string, t
     return rankCandidates(new Map(totals.map(([provider, total]) => [provider, said(by.get(provider) ?? "", total)])))
   })
 
-/** Notes why a candidate is not taken, unless that is known: what stopped it first counts. */
+/** Records why a candidate is not used, unless a reason is known: the first one counts. */
 export const passOver = (provider: string, verdict: Verdict, why = ""): Effect.Effect<void> =>
   noted((trail) => {
     if (trail.get(provider)?.verdict === "not_asked") set(trail, provider, verdict, { why })
   })
 
-/** Notes the reason where the step fails, and fails. */
+/** Records the reason if the step fails, and fails. */
 export const orPassOver =
   <Asked>(provider: string, reasonOf: (error: Asked) => Reason) =>
   <A, E extends Asked, R>(step: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
@@ -67,7 +68,7 @@ export const orPassOver =
       return passOver(provider, verdict, why)
     })
 
-/** Notes those of `all` that are not in `kept`. */
+/** Records those of `all` that are not in `kept`. */
 export const passOverOthers = <One extends { readonly provider: { readonly name: string } }>(
   all: ReadonlyArray<One>,
   kept: ReadonlyArray<One>,
@@ -79,7 +80,7 @@ export const passOverOthers = <One extends { readonly provider: { readonly name:
   })
 }
 
-/** A candidate that gave a price, or that texted the payer's code: it is the one that the payment goes to if it goes on. */
+/** A candidate that gave a price, or that texted the payer's code: the payment goes to it if it continues. */
 export const noteChosen = (provider: string, verdict: "priced" | "code_sent"): Effect.Effect<void> =>
   noted((trail) => set(trail, provider, verdict))
 
@@ -87,14 +88,14 @@ export const noteChosen = (provider: string, verdict: "priced" | "code_sent"): E
 export const noteUsed = (provider: string, attempt: number): Effect.Effect<void> =>
   noted((trail) => set(trail, provider, "used", { attempt }))
 
-/** Nothing left for this one. */
+/** Nothing left for this provider. */
 export const noteNotSent = (provider: string, attempt: number, why: string): Effect.Effect<void> =>
   noted((trail) => set(trail, provider, "not_sent", { attempt, why }))
 
-/** The payment was moved or closed before this one's turn came. */
+/** The payment was moved or closed before it was this provider's turn. */
 export const noteMovedOn = (provider: string): Effect.Effect<void> => noted((trail) => set(trail, provider, "moved_on"))
 
-/** The candidates of an exchange, as they were noted when it was quoted. */
+/** Restores the candidates of an exchange as they were recorded with its quote. */
 export const recallCandidates = (text: string): Effect.Effect<void> =>
   noted((trail) => {
     for (const candidate of candidatesIn(text)) trail.set(candidate.provider, candidate)
@@ -107,7 +108,7 @@ export const candidatesNow: Effect.Effect<ReadonlyArray<Candidate>> = Effect.map
 /** The same as text; empty where there is none. */
 export const candidatesNoted: Effect.Effect<string> = Effect.map(candidatesNow, candidatesText)
 
-/** The text as it will be once the payment was opened at this provider: nothing is noted before that is so. */
+/** The text as it will be once the payment is opened at this provider. Nothing is recorded before it is. */
 export const candidatesOnceUsed = (provider: string): Effect.Effect<string> =>
   Effect.flatMap(RouteTrail, (trail) =>
     Effect.andThen(noteUsed(provider, 1), candidatesNoted).pipe(
@@ -115,15 +116,15 @@ export const candidatesOnceUsed = (provider: string): Effect.Effect<string> =>
     )
   )
 
-/** A question about the price that brought none. */
+/** The reason for a request for a price that returned none. */
 export const noPrice = (error: { readonly _tag: string; readonly kind?: string }): Reason =>
   error._tag === "provider_error" ? { verdict: "no_price", why: "" } : { verdict: "refused", why: error.kind ?? error._tag }
 
-/** The limits that a provider says for a network, which kept a payment from it. */
+/** The reason where the provider's limits for a network excluded a payment. */
 export const outsideLimits = ({ _tag }: { readonly _tag: string }): Reason => ({
   verdict: _tag === "provider_error" ? "network_down" : "outside_limits",
   why: ""
 })
 
-/** A bank account that a provider could not confirm. */
+/** The reason where a provider could not confirm a bank account. */
 export const bankUnknown = (): Reason => ({ verdict: "bank_unknown", why: "" })

@@ -1,8 +1,8 @@
 import { type Context, Effect, Layer } from "effect"
 
 /**
- * The Layer of a service. A generator makes the service, once, of those that it asks for. The service is given by itself: the parameters of
- * the methods then have their types from it.
+ * The Layer of a service. A generator creates the service, once, from the services that it yields. The service is passed
+ * separately, so that the parameters of its methods get their types from it.
  */
 export const layerOf =
   <I, Service>(service: Context.Key<I, Service>) =>

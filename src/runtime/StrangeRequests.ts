@@ -4,8 +4,9 @@ import type { Server } from "node:http"
 export const neverKept = { "cache-control": "no-store", "x-content-type-options": "nosniff" } as const
 
 /**
- * Answers what Node would answer by itself, without saying that no cache may keep it: bytes that are not HTTP, and headers that are too long or too late.
- * A request with an expectation is a request like any other. The server is to be made with `requireHostHeader: false`, for Node answers that, too.
+ * Answers the requests that Node would answer itself, without forbidding caches to store the answer: bytes that are not HTTP,
+ * and headers that are too long or too late. A request with an `Expect` header is treated like any other. Create the server
+ * with `requireHostHeader: false`, because Node answers a missing header too.
  */
 export const answerStrangeRequests = (server: Server): Server =>
   server

@@ -1,6 +1,6 @@
 import { Cause, Clock, type Context, Effect, Exit, Fiber, Option, type Scope } from "effect"
 
-/** Calls `fire` once after `ms`, rounded up to whole ones, unless the function that it returns is called before. */
+/** Calls `fire` once after `ms`, rounded up to a whole number, unless the returned function is called first. */
 export type Timer = (ms: number, fire: () => void) => () => void
 
 const NANOS_A_MS = 1_000_000
@@ -11,8 +11,9 @@ interface Waiting {
 }
 
 /**
- * Timers while the scope lives. All of one length share one sleeping fiber, because they fire in the order in which they were set. Most are
- * cancelled long before, so that a fiber for each would cost more than the work that it limits.
+ * Timers that live as long as the scope. All timers of one length share one sleeping fiber, because they fire in the order in
+ * which they were set. Most are cancelled long before they fire, so that one fiber for each would cost more than the work that
+ * it limits.
  */
 export const makeTimer: Effect.Effect<Timer, never, Scope.Scope> = Effect.gen(function* () {
   const clock = yield* Clock.Clock
@@ -23,21 +24,22 @@ export const makeTimer: Effect.Effect<Timer, never, Scope.Scope> = Effect.gen(fu
   const now = () => Number(clock.monotonicTimeNanosUnsafe()) / NANOS_A_MS
 
   const watching = Effect.fnUntraced(function* (ms: number, line: Set<Waiting>) {
-    // An iterator that stays open would hold whatever was put off since it was opened.
+    // An iterator that stays open would hold every timer that was cancelled since it was opened.
     for (let [first] = line; first !== undefined; [first] = line) {
-      // The platform's timers leave out the fraction, and may be early by it.
+      // The platform's timers drop the fraction, and may fire early by it.
       for (let left = first.at - now(); left > 0; left = first.at - now()) yield* Effect.sleep(Math.ceil(left))
       if (!line.delete(first)) continue
-      // One that breaks must not silence those after it.
+      // A callback that throws must not stop those after it.
       const exit = yield* Effect.exit(Effect.sync(first.fire))
       if (Exit.isFailure(exit)) yield* Effect.logError("a timer callback failed", exit.cause)
     }
-    // In the same turn in which the line was seen to be empty: what joined it afterwards would never be called.
+    // In the same turn in which the line was found empty: a timer that joined it later would never fire.
     lines.delete(ms)
   })
 
   return (ms, fire) => {
-    // The rest of a call's time has a fraction that no other call has: each would have a fiber that sleeps to the end of that time.
+    // The remainder of a call's time limit has a unique fraction: without rounding, each call would have its own sleeping
+    // fiber.
     const wholeMs = Math.ceil(ms)
     const one = { at: now() + wholeMs, fire }
     const known = lines.get(wholeMs)
@@ -50,7 +52,7 @@ export const makeTimer: Effect.Effect<Timer, never, Scope.Scope> = Effect.gen(fu
   }
 })
 
-/** As `Effect.timeoutOrElse`: what is late is interrupted, and `late` comes in its place. */
+/** As `Effect.timeoutOrElse`: an effect that is late is interrupted, and `late` runs instead. */
 export const timeoutWith =
   (timer: Timer) =>
   <A, E, R, B, E2, R2>(effect: Effect.Effect<A, E, R>, ms: number, late: () => Effect.Effect<B, E2, R2>) =>
@@ -68,7 +70,7 @@ export const timeoutWith =
       })
     )
 
-/** The end of a fiber, which being late does not stop: `late` comes in its place then. */
+/** The exit of a fiber that is not stopped when it is late: `late` runs instead. */
 export const endsWithin =
   (timer: Timer) =>
   <A, E, B, E2>(fiber: Fiber.Fiber<A, E>, ms: number, late: Effect.Effect<B, E2>): Effect.Effect<A | B, E | E2> =>
@@ -86,7 +88,7 @@ export const endsWithin =
       })
     })
 
-/** Asked `ms` after the work has begun: an answer in its place, or none. One that repeats is asked again after each `ms`. */
+/** Runs `ms` after the work has begun, and may return an answer instead of the work's. With `repeats` it runs again every `ms`. */
 export interface Alarm<A> {
   readonly ms: number
   readonly repeats?: true
@@ -94,8 +96,9 @@ export interface Alarm<A> {
 }
 
 /**
- * The end of work that nothing stops, in a fiber of the scope, or the first answer of an alarm before that. An interruption ends the wait for
- * it, where the wait can be interrupted; the work and its alarms go on. An alarm whose answer breaks gives its defect.
+ * The exit of work that nothing stops, in a fiber of the scope, or the first answer of an alarm before that. An interruption
+ * ends only the wait, where that can be interrupted; the work and its alarms continue. If an alarm dies, the wait ends with its
+ * defect.
  */
 export const withAlarms =
   (timer: Timer, scope: Scope.Scope) =>
@@ -129,8 +132,8 @@ export const withAlarms =
     })
 
 /**
- * As `Effect.timeoutOrElse`, without a fiber of its own: the alarm interrupts the fiber that waits. Only where nothing else can be
- * interrupted until that fiber ends, because whatever can be is interrupted at once.
+ * As `Effect.timeoutOrElse`, without an extra fiber: the alarm interrupts the waiting fiber. Use it only where nothing else can
+ * be interrupted until that fiber ends, because everything interruptible is interrupted at once.
  */
 export const interruptedAfter =
   (timer: Timer) =>

@@ -5,7 +5,7 @@ import { Cause, Effect } from "effect"
  */
 export class TooLate extends Error {}
 
-/** Runs `orElse` in place of that defect. Only for a request that has changed nothing yet. */
+/** Runs `orElse` instead of that defect. Only for a request that has changed nothing yet. */
 export const whereTooLate = <A, E, R, B, E2, R2>(
   effect: Effect.Effect<A, E, R>,
   orElse: (cause: Cause.Cause<never>) => Effect.Effect<B, E2, R2>

@@ -1,15 +1,15 @@
 import { Context } from "effect"
 import type { Candidate } from "../domain/Candidates.ts"
 
-/** So many are remembered; an older one is in the log. */
+/** The number of payments kept; older ones are in the log. */
 const REMEMBERED = 20
 
-/** A request to move money that found no provider: nothing was recorded of it but its line of the log. */
+/** A request to move money for which no provider was found. Only its log line records it. */
 export interface UnroutedPayment {
   readonly at: number
   readonly appId: string
   readonly requestId: string
-  /** The route's template, with its method. */
+  /** The route's method and template. */
   readonly asked: string
   readonly candidates: ReadonlyArray<Candidate>
 }
@@ -21,12 +21,12 @@ export const makeUnroutedPayments = () => {
     record: (payment: UnroutedPayment): void => {
       newest = [payment, ...newest].slice(0, REMEMBERED)
     },
-    /** The newest first. */
+    /** Newest first. */
     read: (): ReadonlyArray<UnroutedPayment> => newest
   }
 }
 
-/** Those of one gateway, for the operators' pages. */
+/** The unrouted payments of one gateway process, for the operators' pages. */
 export const UnroutedPayments = Context.Reference<ReturnType<typeof makeUnroutedPayments>>("gateway/runtime/UnroutedPayments", {
   defaultValue: makeUnroutedPayments
 })

@@ -1,44 +1,48 @@
 import { Cause, Effect, Exit, FiberSet, Option, Queue, Scope } from "effect"
 
-/** How long a worker that could not claim anything waits before it tries again. */
+/** How long a worker whose claim failed waits before it tries again. */
 const BROKEN_PAUSE_MS = 1_000
-/** A claim costs hardly more for many places than for one: so much of what was under way ends before the next, */
+/**
+ * A claim costs hardly more for many slots than for one. So the next claim waits until this share of the work under way has
+ * ended,
+ */
 const ENOUGH = 1 / 4
-/** unless so much time passed since the first of it ended. */
+/** or until this many milliseconds have passed since the first of it ended. */
 const GATHER_MS = 20
 /**
- * A worker that stops gives its items this long to end. An item that it interrupts stays leased, and no other worker takes it meanwhile.
+ * How long a worker that stops waits for its items to end. An item that it interrupts stays leased, and no other worker takes
+ * it meanwhile.
  */
 const DRAIN_MS = 5_000
 
 /** Background work on rows that are claimed under a lease. */
 export interface Worker<A> {
-  /** Claims once, does all of it, and answers how many. */
+  /** Claims once, does all of the claimed work, and returns the number of items. */
   readonly round: Effect.Effect<number>
-  /** Claims and works for ever. A slow item holds up one slot only. Interrupted, it gives items `DRAIN_MS` to end. */
+  /** Claims and works for ever. A slow item occupies only its own slot. When interrupted, it gives items `DRAIN_MS` to end. */
   readonly run: Effect.Effect<never>
-  /** Has `run` claim at once. */
+  /** Makes `run` claim at once. */
   readonly nudge: Effect.Effect<void>
   /**
-   * Has `write` make an item that is due. Where `run` has a free slot, `write` gets `isTaken` and leases the item in the same statement:
-   * its work begins as soon as it is written, without a claim. Null is no new item.
+   * Lets `write` create an item that is due. Where `run` has a free slot, `write` gets `isTaken` and leases the item in the
+   * same statement: the work then begins as soon as the item is written, without a claim. Null means that there is no new item.
    */
   readonly submit: <E>(write: (isTaken: boolean) => Effect.Effect<A | null, E>) => Effect.Effect<A | null, E>
 }
 
 export interface WorkerOptions<A> {
   readonly name: string
-  /** Items under way at once. */
+  /** The most items under way at once. */
   readonly slots: number
-  /** The interval between looks for work when there is none and no nudge comes. */
+  /** How often to look for work when there is none and no nudge arrives. */
   readonly idleMs: number
-  /** Takes at most `free` items that are due. */
+  /** Claims at most `free` items that are due. */
   readonly claim: (free: number) => Effect.Effect<ReadonlyArray<A>>
-  /** Does one item. When it dies its lease runs out, and it is claimed again. */
+  /** Does one item. If it dies, the item's lease expires, and it is claimed again. */
   readonly work: (item: A) => Effect.Effect<void>
 }
 
-/** Items that ended since the last claim began, and how many are worth another one. */
+/** Items that ended since the last claim began, and how many of them justify another claim. */
 interface Ends {
   count: number
   enough: number
@@ -46,13 +50,13 @@ interface Ends {
 
 export const makeWorker = Effect.fnUntraced(function* <A>(options: WorkerOptions<A>): Effect.fn.Return<Worker<A>> {
   const { idleMs, name, slots, work } = options
-  /** That something happened; and that it is worth a claim now. */
+  /** `wake`: something happened. `urgent`: it justifies a claim now. */
   const [wake, urgent] = [yield* Queue.sliding<void>(1), yield* Queue.sliding<void>(1)]
   const nudge = Effect.asVoid(Effect.andThen(Queue.offer(urgent, undefined), Queue.offer(wake, undefined)))
   // Looking for work all the time is not worth a trace; the work itself is.
   const claim = (free: number) => options.claim(free).pipe(Effect.withTracerEnabled(false))
 
-  // It goes on after whatever broke, but never without saying so.
+  // It goes on after any failure, but never without logging it.
   const named = Effect.annotateLogs({ worker: name })
   const attempted = (item: A) =>
     Effect.catchCause(work(item), (cause) =>
@@ -73,7 +77,7 @@ export const makeWorker = Effect.fnUntraced(function* <A>(options: WorkerOptions
     if (++ends.count >= ends.enough) Queue.offerUnsafe(urgent, undefined)
     Queue.offerUnsafe(wake, undefined)
   }
-  /** Begins one item, for which a slot is counted already; undefined while `run` is not running. */
+  /** Begins one item, for which a slot is already counted; undefined while `run` is not running. */
   let begin: ((item: A) => void) | undefined
 
   const submit: Worker<A>["submit"] = (write) =>
@@ -90,7 +94,7 @@ export const makeWorker = Effect.fnUntraced(function* <A>(options: WorkerOptions
       )
     })
 
-  /** Until there is a reason to claim again. */
+  /** Waits until there is a reason to claim again. */
   const rest = Effect.gen(function* () {
     const happened = yield* Queue.take(wake).pipe(Effect.timeoutOption(idleMs))
     if (Option.isSome(happened)) yield* Queue.take(urgent).pipe(Effect.timeoutOption(GATHER_MS))
@@ -126,7 +130,7 @@ export const makeWorker = Effect.fnUntraced(function* <A>(options: WorkerOptions
   return { round, run: Effect.scoped(loop()), nudge, submit }
 })
 
-/** Runs workers until the scope closes, and stops them at the same time: together they take no longer than the slowest of them. */
+/** Runs workers until the scope closes, and then stops all of them at once: together they take no longer than the slowest. */
 export const runTogether = Effect.fnUntraced(function* (workers: ReadonlyArray<Pick<Worker<unknown>, "run">>) {
   const together = yield* Scope.fork(yield* Effect.scope, "parallel")
   yield* Effect.forEach(workers, ({ run }) => Effect.forkIn(run, together), { discard: true })
