@@ -15,11 +15,11 @@ const hourChoices: ReadonlyArray<readonly [string, string]> = [
   [String(ACKNOWLEDGED_HOURS.most), "three days"]
 ]
 
-/** How long its alerts rest; null where they do not. */
+/** Until when its alerts are silenced; null where they are not. */
 export const acknowledgementText = (resting: Option.Option<Acknowledgement>): ComponentChild =>
   Option.match(resting, { onNone: () => null, onSome: ({ until }) => ["its alerts rest until ", minute(until)] })
 
-/** For a person with the permission, while the transaction is open or in review. `back` is the page to return to. */
+/** Shown to a person with the permission, while the transaction is open or in review. `back` is the page to return to. */
 export const acknowledgeForm = (visit: Visit, record: Transaction, back: string): ComponentChild =>
   may(visit.visitor.role, "resolve") && (record.needsReview || !isTerminal(record))
     ? h(

@@ -20,7 +20,7 @@ const withoutAnswer: Readonly<Record<string, string>> = {
   bad_response: "no answer that can be read"
 }
 
-/** Each call to a provider that a history names, and where its time went. */
+/** Each provider call that a history names, and where its time went. */
 export const callTable = (
   history: ReadonlyArray<{ readonly at: Instant; readonly calls?: ReadonlyArray<CallTime> }>
 ): ComponentChild =>

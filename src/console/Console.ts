@@ -29,21 +29,24 @@ import { makeUnknown } from "./pages/Unknown.ts"
 import { makeWallets } from "./pages/Wallets.ts"
 import { makeWebhooks } from "./pages/Webhooks.ts"
 
-// An import would read all that node:http exports, and with it an unused client of 16 MB.
+// An import would load everything that node:http exports, including an unused client of 16 MB.
 const { createServer } = process.getBuiltinModule("node:http")
 
-/** How long a page that is being made holds up the end of the process. */
+/** How long a page in progress may delay the end of the process. */
 const SHUTDOWN_MS = 2_000
-/** A whole request, and its headers, arrive within these times; then the connection is closed. */
+/** A whole request, and its headers, must arrive within these times; otherwise the connection is closed. */
 const REQUEST_MS = 15_000
 const HEADERS_MS = 10_000
-/** The most connections at once, in all and from one address. A browser opens six; a client that waits for more keeps no other out. */
+/**
+ * The most connections at once, in total and from one address. A browser opens six. A single client that opens more cannot lock
+ * others out.
+ */
 const CONNECTIONS = { inAll: 200, anAddress: 24 }
 
 export interface ConsoleSettings extends GateSettings, RoomSettings {
   /** 0 for any free port. */
   readonly port: number
-  /** How long a connection is kept between two requests: a proxy in front sends the next one on it. */
+  /** How long an idle connection is kept open: a proxy in front reuses it. */
   readonly keepAliveMs: number
 }
 
@@ -72,7 +75,7 @@ const nodeServer = ({ keepAliveMs, trustedProxies }: ConsoleSettings) => {
   return answerStrangeRequests(server)
 }
 
-/** The operators' console on a listener of its own, never public. */
+/** The operators' console on a separate listener, which is never public. */
 export const Console = {
   layer: (settings: ConsoleSettings) => {
     const { host, port } = settings
@@ -85,7 +88,7 @@ export const Console = {
     })
     return Layer.unwrap(serving).pipe(
       Layer.provide(server),
-      // The address of a page holds the terms of a search, which belong into no trace.
+      // The address of a page contains search terms, which must not be in a trace.
       Layer.provide(Layer.succeed(HttpMiddleware.TracerDisabledWhen, () => true)),
       Layer.catchTag("ServeError", () => Layer.effect(ConsoleAddress, new ConsolePortTaken({ host, port })))
     )
@@ -93,7 +96,7 @@ export const Console = {
 }
 
 interface RoomSettings {
-  /** Where a trace can be seen, with `{trace}` for its id; null: nowhere. */
+  /** Where a trace can be viewed, with `{trace}` in place of its id; null: nowhere. */
   readonly traceUrl: string | null
 }
 

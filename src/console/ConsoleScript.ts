@@ -1,13 +1,15 @@
 /**
- * The console's one script; every page works without it. It does three things.
+ * The console's only script; every page works without it. It does three things.
  *
- * A page that asks for it is read again, and the new content put in the place of the old, unless a person is working in it. A refresh
- * identifies itself, so that it does not keep a session open.
+ * A page that refreshes is fetched again, and its content replaced, unless a person is working in it. A refresh identifies
+ * itself, so that it does not keep a session alive.
  *
- * Such a page is never silently old: every second the console is asked for a sign of life, which needs its database. Without one
- * within 1.2 s the page says that it may be out of date, within three seconds after the database died; it is read anew when there is one.
+ * Such a page is never silently outdated: every second the script sends the console a liveness check, which needs the database.
+ * If there is no answer within 1.2 s, the page warns that it may be out of date, within three seconds after the database
+ * failed. It is fetched again as soon as there is an answer.
  *
- * The keys `/`, `j`, `k`, Enter and `?`, which a person can turn off, because whoever speaks to a machine presses keys without knowing.
+ * The keys `/`, `j`, `k`, Enter and `?` are shortcuts. A person can turn them off, because speech input presses keys
+ * unintentionally.
  */
 export const consoleScript = `"use strict";
 (() => {

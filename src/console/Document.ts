@@ -4,7 +4,7 @@ import type { Visitor } from "../services/SignIn.ts"
 import { facts, hidden } from "./Elements.ts"
 import type { Page } from "./Route.ts"
 
-/** Where people go from every page. */
+/** The links on every page. */
 export interface NavigationLink {
   readonly to: string
   readonly name: string
@@ -14,11 +14,11 @@ interface Frame {
   readonly path: string
   readonly links: ReadonlyArray<NavigationLink>
   readonly visitor: Visitor
-  /** The name of a notice; an unknown one says nothing. */
+  /** The name of a notice; an unknown name shows nothing. */
   readonly notice: string | null
 }
 
-/** A whole document: the `page`, in the frame of the person who is signed in. */
+/** A whole document: the `page`, in the frame for the person who is signed in. */
 export const framed = ({ body, refreshSeconds, title }: Page, { notice, path, links, visitor }: Frame): string => {
   const sentence = notice !== null && Object.hasOwn(notices, notice) ? notices[notice] : undefined
   return documentOf(title, [
@@ -66,7 +66,7 @@ const keyMeanings: ReadonlyArray<readonly [string, string]> = [
   ["?", "shows this"]
 ]
 
-/** The keys of ConsoleScript; without scripts it stays closed. */
+/** The shortcuts of ConsoleScript; without scripts the dialog stays closed. */
 const keyboard: ComponentChild = h(
   "dialog",
   { id: "keyboard", "aria-labelledby": "keyboard-title" },
@@ -80,7 +80,7 @@ const keyboard: ComponentChild = h(
   )
 )
 
-/** A document of its own: logging in, and what is said to people who are not. */
+/** A document without the frame: the login page, and messages for people who are not signed in. */
 export const plainDocument = (title: string, body: ComponentChildren): string =>
   documentOf(title, h("main", { id: "content", class: "alone" }, h("h1", null, title), body))
 
@@ -103,7 +103,7 @@ const documentOf = (title: string, children: ComponentChildren): string =>
     )
   )}\n`
 
-/** Posted: what is typed may be a number, which stands in no address. */
+/** Sent by POST, because the text may be a phone number, which must not be in an address. */
 const quickSearch = ({ formToken }: Visitor): ComponentChild =>
   h(
     "form",
@@ -123,7 +123,10 @@ const quickSearch = ({ formToken }: Visitor): ComponentChild =>
 
 const isAt = (to: string, path: string): boolean => (to === "/" ? path === "/" : path === to || path.startsWith(`${to}/`))
 
-/** The sentence on a page after a change. The address names a sentence and holds none, so that a link cannot put words on a page. */
+/**
+ * The sentence on a page after a change. The address contains only the name of a sentence, so that a link cannot put words on a
+ * page.
+ */
 const notices: Readonly<Record<string, string>> = {
   "logged-out": "You are logged out.",
   asked: "The provider was asked. What it said is in the timeline.",

@@ -5,11 +5,11 @@ import { toDecimal } from "../domain/Money.ts"
 import { visibleText } from "../domain/VisibleText.ts"
 import type { Visit } from "./Route.ts"
 
-// The elements of pages. Every text stands on the page as text: preact escapes it, and invisible characters are made visible.
+// The elements of pages. Every text is put on the page as text: preact escapes it, and invisible characters are made visible.
 
 export type Tone = "good" | "bad" | "wait" | "quiet"
 
-/** Text from outside, on the page as text. */
+/** Text from outside, put on the page as text. */
 export const said = (text: string): ComponentChild => h("span", { class: "said", dir: "auto" }, visibleText(text))
 
 export const code = (text: string): ComponentChild => h("code", null, visibleText(text))
@@ -20,15 +20,15 @@ export const link = (to: string, children: ComponentChildren): ComponentChild =>
 
 export const transactionLink = (reference: string): ComponentChild => link(`/transactions/${reference}`, code(reference))
 
-/** "2026-01-31 12:00:00.123 UTC": what happened, to be compared with what happened elsewhere. */
+/** "2026-01-31 12:00:00.123 UTC": for events that are compared with those of another system. */
 export const time = (at: Instant | null): ComponentChild =>
   at === null ? "never" : h("time", { dateTime: iso(at) }, `${iso(at).slice(0, 23).replace("T", " ")} UTC`)
 
-/** "2026-01-31 12:00 UTC": an end or a beginning that a person or the clock set. */
+/** "2026-01-31 12:00 UTC": for a start or an end that a person or a schedule set. */
 export const minute = (at: Instant): ComponentChild =>
   h("time", { dateTime: iso(at), title: iso(at) }, `${iso(at).slice(0, 16).replace("T", " ")} UTC`)
 
-/** "in the hour from 2026-01-31 12:00 UTC": of what is noted once an hour. */
+/** "in the hour from 2026-01-31 12:00 UTC": for what is recorded once an hour. */
 export const within = (hour: Instant | null): ComponentChild => (hour === null ? "never" : ["in the hour from ", minute(hour)])
 
 /** "UGX 1,234,567" or "KES -12.50". */
@@ -41,7 +41,7 @@ export const money = (amount: bigint | null, currency: Currency): ComponentChild
         `${currency} ${amount < 0n ? "-" : ""}${amountText(amount < 0n ? -amount : amount, currency)}`
       )
 
-/** "1,234,567" or "12.50", as a form takes it too. */
+/** "1,234,567" or "12.50", which a form also accepts. */
 export const amountText = (amount: bigint, currency: Currency): string => {
   const [whole = "0", fraction] = toDecimal(amount, currency).split(".")
   return `${whole.replaceAll(/\B(?=(\d{3})+$)/g, ",")}${fraction === undefined ? "" : `.${fraction}`}`
@@ -55,7 +55,7 @@ export const facts = (rows: ReadonlyArray<readonly [string, ComponentChildren]>)
     rows.filter(([, value]) => value !== null).map(([name, value]) => h("div", null, h("dt", null, name), h("dd", null, value)))
   )
 
-/** A table that stacks its rows where the screen is narrow; each cell then says its column. */
+/** A table that stacks its rows on a narrow screen; each cell then shows its column. */
 export const table = (
   caption: string,
   columns: ReadonlyArray<string>,
@@ -93,7 +93,7 @@ export const table = (
 export const section = (title: string, ...children: ReadonlyArray<ComponentChildren>): ComponentChild =>
   h("section", { "aria-labelledby": idOf(title) }, h("h2", { id: idOf(title) }, title), children)
 
-/** The id of a heading, or of a field. */
+/** The id of a heading or of a field. */
 export const idOf = (title: string): string => title.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-")
 
 export interface Form {
@@ -123,7 +123,7 @@ export const form = (
 
 export interface Field {
   readonly name: string
-  /** Of a field that a page has several times; else it is made of the name. */
+  /** The id of a field that a page has several times; otherwise it is derived from the name. */
   readonly id?: string
   readonly label: string
   readonly value?: string

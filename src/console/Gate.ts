@@ -4,18 +4,18 @@ import { HttpIncomingMessage, type HttpServerError, type HttpServerRequest } fro
 import { clientAddress, clientOf } from "../http/edge/ClientAddress.ts"
 import type { Visitor } from "../services/SignIn.ts"
 
-// The conditions of a request, before anything is done for it. Each check answers a status and a sentence, or nothing.
+// The checks of a request before anything is done for it. Each check returns a status and a sentence, or nothing.
 
-/** Why a request is refused at the door. */
+/** Why a request is refused before it is processed. */
 export interface Refused {
   readonly status: number
   readonly message: string
 }
 
 export interface GateSettings {
-  /** The host that the listener has. */
+  /** The host that the listener is bound to. */
   readonly host: string
-  /** As it stands in the browser; null: the listener's own. */
+  /** The console's URL as the browser shows it; null: the listener's own. */
   readonly url: string | null
   readonly trustedProxies: ReadonlyArray<string>
 }
@@ -23,7 +23,7 @@ export interface GateSettings {
 type Request = HttpServerRequest.HttpServerRequest
 
 const FORM_BYTES = 64 * 1024
-/** A file of evidence has at most a thousand lines; sent back for its approval, it is a third longer. */
+/** An evidence file has at most a thousand lines. For its approval it is sent again as base64, which is a third longer. */
 const FILE_FORM_BYTES = 512 * 1024
 const LOOPBACK = ["127.0.0.1", "localhost", "[::1]"]
 
@@ -33,16 +33,17 @@ export const makeGate = ({ host, trustedProxies, url }: GateSettings) => {
   const addressOf = clientAddress(trustedProxies)
   const names = new Set([...LOOPBACK, host.includes(":") ? `[${host}]` : host, ...(url === null ? [] : [new URL(url).hostname])])
 
-  /** A host name that leads here by a foreign DNS is not ours. */
+  /** A host name that leads here through someone else's DNS is not ours. */
   const foreignHost = ({ headers }: Request): Refused | undefined =>
     names.has((headers["host"] ?? "").toLowerCase().replace(/:\d+$/, ""))
       ? undefined
       : { status: 421, message: "This is not the address of the console." }
 
-  /** A change comes from a page of the console itself. */
+  /** A change must come from a page of the console itself. */
   const foreignOrigin = ({ headers }: Request): Refused | undefined => {
     const [site, origin] = [headers["sec-fetch-site"], headers["origin"]]
-    // Without a referrer a browser's own forms have the origin "null"; where they come from is in Sec-Fetch-Site, which no page can set.
+    // Without a referrer, a browser's own forms have the origin "null". Their real source is in Sec-Fetch-Site, which no page
+    // can set.
     const isOwnForm =
       site === undefined
         ? origin !== undefined && isOwn(origin, headers["host"] ?? "")
@@ -62,11 +63,11 @@ export const makeGate = ({ host, trustedProxies, url }: GateSettings) => {
       return held !== undefined && SESSION.test(held) ? Redacted.make(held) : null
     },
 
-    /** Null ends it. */
+    /** Null ends the session. */
     cookieFor: (session: Redacted.Redacted | null): string =>
       `${cookie}=${session === null ? "; Max-Age=0" : Redacted.value(session)}; Path=/; HttpOnly; SameSite=Strict${isSecure ? "; Secure" : ""}`,
 
-    /** Where it comes from, and what counts as one with it. */
+    /** The client's address, and the client that it counts as for limits. */
     sender: (request: Request): { readonly address: string; readonly client: string } => {
       const forwarded = request.headers["x-forwarded-for"]
       const peer = Option.getOrElse(request.remoteAddress, () => "unknown")
@@ -78,7 +79,7 @@ export const makeGate = ({ host, trustedProxies, url }: GateSettings) => {
 
 export type Gate = ReturnType<typeof makeGate>
 
-/** A name and 256 random bits, in hex. */
+/** A name, a number and 256 random bits in hex. */
 const SESSION = /^[a-z][a-z0-9._-]{0,39}:\d{1,16}:[0-9a-f]{64}$/
 
 /** Whether a form was made for this very session. */
@@ -149,14 +150,14 @@ const zeroByte: Refused = {
   message: "What was sent holds a character that cannot be stored (U+0000). Go back, type the text again, and repeat it."
 }
 
-/** The one character that no text of the database can hold. Every other one is a text like another. */
+/** The one character that PostgreSQL cannot store in a text. Every other one is an ordinary character. */
 export const unstorable = (fields: URLSearchParams): Refused | undefined =>
   [...fields].flat().some((text) => text.includes("\u0000")) ? zeroByte : undefined
 
 const isTooLarge = ({ reason }: HttpServerError.HttpServerError): boolean =>
   reason._tag === "RequestParseError" && reason.reason === "BodyTooLarge"
 
-/** The headers of every response: it is kept nowhere, stands in no frame, and loads from and sends to the console alone. */
+/** The headers of every response: it is never cached or framed, and it loads from and sends to the console only. */
 export const strictHeaders = {
   "content-security-policy":
     "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src data:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",

@@ -16,15 +16,15 @@ import { consoleStyle } from "./Stylesheet.ts"
 type Request = HttpServerRequest.HttpServerRequest
 type Response = HttpServerResponse.HttpServerResponse
 
-/** A part of the console: where it is, if the menu shows it, and its routes. */
+/** A part of the console: its place in the menu, if it has one, and its routes. */
 export interface Room {
   readonly place: NavigationLink | null
   readonly routes: ReadonlyArray<Route>
 }
 
 /**
- * Answers every request of the console. The order of the checks: host, origin of a change, session, token of the form, route, permission. A page
- * that cannot be made is a 500 that says nothing of why.
+ * Answers every request of the console. The order of the checks: host, origin of a change, session, form token, route,
+ * permission. A page that fails is a 500 that does not reveal why.
  */
 export const makeHandler = (gate: Gate, rooms: ReadonlyArray<Room>) =>
   Effect.gen(function* () {
@@ -49,7 +49,7 @@ export const makeHandler = (gate: Gate, rooms: ReadonlyArray<Room>) =>
 
     const visitorOf = Effect.fnUntraced(function* (request: Request) {
       const session = gate.session(request)
-      // A page that refreshes itself does not keep a session open.
+      // A page that refreshes itself does not keep a session alive.
       return session === null ? Option.none() : yield* signIn.visitor(session, request.headers["x-console-refresh"] === undefined)
     })
 
@@ -121,10 +121,10 @@ export const makeHandler = (gate: Gate, rooms: ReadonlyArray<Room>) =>
     )
   })
 
-/** A sign of life for pages that refresh: who asks is looked up in the database, and nothing more is read. */
+/** The liveness check for pages that refresh: it looks up the visitor in the database, and reads nothing else. */
 const ALIVE = "/alive"
 const ORIGIN = "http://console"
-/** A target that begins with two slashes is a path as well, and no other host. */
+/** A target that begins with two slashes is also a path, not another host. */
 const urlOf = ({ url }: Request): URL => URL.parse(url.startsWith("/") ? `${ORIGIN}${url}` : url) ?? new URL(ORIGIN)
 
 const html = (status: number, document: string): Response =>
@@ -142,14 +142,14 @@ const csvFile = ({ name, text }: CsvFile): Response =>
     headers: { "content-disposition": `attachment; filename="${name}"` }
   })
 
-/** To the page that was asked for; a whole number stands in no further address, unless it is an amount. */
+/** Back to the page that was requested. A whole number must not be in an address, unless it is an amount. */
 const wayBack = ({ pathname, search, searchParams }: URL): string => {
   const asked = [...searchParams].filter(([name]) => !amountNames.includes(name))
   return asked.flat().some(isWholeNumber) ? pathname : `${pathname}${search}`
 }
 const amountNames = Object.values(amountFilters).map(({ name }) => name)
 
-/** A way inside the console; the first page for anything else, so that no link leads away through it. */
+/** A path inside the console, or the first page for anything else, so that no link can lead to another site. */
 const localPath = (wished: string | null): string => (wished !== null && /^\/(?![/\\])[\x21-\x7e]*$/.test(wished) ? wished : "/")
 
 const files: Readonly<Record<string, Response>> = {
@@ -168,7 +168,7 @@ const notFound = page("There is no such page", h("p", null, "The address is wron
   status: 404
 })
 
-/** The same for a wrong token, an unknown name and one that is locked out: who asks learns nothing of which it was. */
+/** The same page for a wrong token, an unknown name and a locked one, so that it does not reveal which it was. */
 const logInPage = (name: string, next: string, wasRefused: boolean): string =>
   plainDocument("Log in", [
     wasRefused

@@ -1,7 +1,7 @@
 import { maskedText } from "../domain/Masking.ts"
 import { whyText } from "./ProviderCalls.ts"
 
-// The words of a transaction's history are those of the program; here they are said as people say them.
+// The words of a transaction's history are the program's; these are the texts for people.
 
 const happenings: Readonly<Record<string, string>> = {
   Opened: "Recorded",
@@ -27,7 +27,10 @@ const happenings: Readonly<Record<string, string>> = {
 
 const isUnderWay = (status: string): boolean => status === "pending" || status === "requires_action"
 
-/** The words of a line of the history that led to that status. The end of a call whose outcome came before it is no doubt of the outcome. */
+/**
+ * The text for a history line that led to this status. When the outcome was known before a call ended, the end of that call
+ * casts no doubt on it.
+ */
 export const happeningText = (fact: string, status: string): string =>
   fact === "Unknown" && !isUnderWay(status)
     ? "No clear answer to a call, which changed nothing"
@@ -35,5 +38,5 @@ export const happeningText = (fact: string, status: string): string =>
       ? (happenings[fact] ?? fact)
       : fact
 
-/** The note of a history line, masked. The reason of a broken call is explained. */
+/** The note of a history line, masked. The reason of a failed call is explained. */
 export const noteText = (note: string): string => whyText(maskedText(note))

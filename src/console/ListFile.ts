@@ -2,33 +2,33 @@ import { Effect, Option, Schedule, Stream } from "effect"
 import { type CsvValue, csvLine, csvText } from "../domain/CsvText.ts"
 import type { CsvFile } from "./Route.ts"
 
-/** Of a file; beyond it the list has to be narrowed down, and the file says so in its last line. */
+/** The most rows of a file. For more, the list has to be narrowed down, and the last line of the file says so. */
 export const ROWS_WRITTEN = 10_000
-/** Rows that are read at once. */
+/** The rows read at once. */
 const ROWS_A_READ = 500
-/** So many reads, each of which may find nothing and still say where the next one begins. */
+/** The most reads. Each may find nothing and still return where the next one begins. */
 const READS_AT_MOST = 60
-/** A read between those of other people may be refused; the file goes on after a pause, so often. */
+/** A read may be refused while other people read. The file continues after a pause, up to this many times. */
 const PAUSES = { times: 30, schedule: Schedule.spaced("1 second") }
 
 export interface ListFile<A, P, E> {
   readonly name: string
   readonly columns: ReadonlyArray<readonly [string, (row: A) => CsvValue]>
   readonly read: (page: { readonly limit: number; readonly after: P | null }) => Effect.Effect<ListRows<A, P>, E>
-  /** Where the file begins; with its first row where nothing is said. */
+  /** Where the file begins; by default with the first row. */
   readonly from?: P | null
-  /** The address of the file that goes on after a place, of a list that can be read so. */
+  /** The address of a file that continues after a place, for a list that supports it. */
   readonly restAt?: (after: P) => string
 }
 
 export interface ListRows<A, P> {
   readonly rows: ReadonlyArray<A>
   readonly next: P | null
-  /** There are more, which no page has. */
+  /** There are more rows, which no page contains. */
   readonly isCut?: boolean
 }
 
-/** A list as CSV, read page by page as it is taken. Its rows are masked as on the page. */
+/** A list as CSV, read page by page as it is downloaded. Its rows are masked as on the page. */
 export const listFile = <A, P, E>({ columns, from = null, name, read, restAt }: ListFile<A, P, E>): CsvFile => {
   const lineOf = (row: A) => csvLine(columns.map(([, value]) => value(row)))
   interface Walk {
@@ -58,6 +58,6 @@ export const listFile = <A, P, E>({ columns, from = null, name, read, restAt }: 
   }
 }
 
-/** A file that ends early must not look whole. */
+/** A file that ends early must not look complete. */
 const cutLine = (columns: number, rest: string): string =>
   csvLine([`cut here: there is more than is written here. ${rest}`, ...Array<null>(columns - 1).fill(null)])

@@ -7,16 +7,16 @@ import { type Instant, instantOf, LAST_INSTANT } from "../domain/Instant.ts"
 import { choice, field, link, section } from "./Elements.ts"
 import { amountOf, notAnAmount } from "./TypedText.ts"
 
-// The filters of a list are members of its address, so that the list can be passed on and kept. No number of a person is among them.
+// The filters of a list are query parameters, so that the list can be shared and bookmarked. None of them is a person's number.
 
-/** One of them. `read` answers the value of what was typed, or its mistake in one sentence; `input` shows what was typed. */
+/** One filter. `read` returns the value of the input, or its error as one sentence; `input` shows the text that was entered. */
 export interface Filter<A> {
   readonly name: string
   readonly read: (text: string, asked: URLSearchParams) => Result.Result<A, string>
   readonly input: (text: string) => ComponentChild
 }
 
-/** Reads the filters of one address; the values without a mistake, null where nothing was typed. */
+/** Reads the filters of one address: the values without an error, null where nothing was entered. */
 export const readingOf = (asked: URLSearchParams) => {
   const mistakes = new Set<string>()
   return {
@@ -35,7 +35,7 @@ export const readingOf = (asked: URLSearchParams) => {
   }
 }
 
-/** One word of a fixed list; `texts` says what stands on the page for a word. */
+/** One word of a fixed list; `texts` gives the label of each. */
 export const oneOf = <A extends string>(
   name: string,
   label: string,
@@ -50,13 +50,13 @@ export const oneOf = <A extends string>(
     ),
   input: (text) => {
     const options = all.map((one) => [one, texts[one] ?? one.replaceAll("_", " ")] as const)
-    // A word of the address that is none of them stays, with its mistake above.
+    // A word in the address that is none of them stays in the field, with its error above.
     const unknown = text === "" || all.some((one) => one === text) ? [] : [[text, text] as const]
     return choice(name, label, [["", "any"], ...options, ...unknown], text)
   }
 })
 
-/** A text of this form. */
+/** A text that matches a pattern. */
 export const written = (name: string, label: string, form: RegExp, mistake: string): Filter<string> => ({
   name,
   read: (text) => (form.test(text) ? Result.succeed(text) : Result.fail(mistake)),
@@ -74,10 +74,10 @@ export const modeFilter: Filter<Mode> = oneOf("mode", "Mode", Mode.literals)
 
 export const providerFilter = (known: ReadonlyArray<string>): Filter<string> => oneOf("provider", "Provider", known)
 
-/** Of a list on a page: with its filters folded it is no longer than three screens of a desktop. */
+/** The rows of a list on a page: with its filters folded it is no longer than three screens of a desktop. */
 export const ROWS_SHOWN = 25
 
-/** Whole, or from its country on. */
+/** A whole corridor, or only its first fields, from the country on. */
 export interface CorridorPart {
   readonly country: string
   readonly currency?: string
@@ -119,7 +119,7 @@ const amount = (name: string, label: string): Filter<bigint> => ({
 })
 export const amountFilters = { from: amount("least", "Amount from"), to: amount("most", "Amount up to") }
 
-/** A moment, which is UTC on every page. */
+/** A moment, which is in UTC on every page. */
 const moment = (name: string, label: string): Filter<Instant> => ({
   name,
   read: (text) =>
@@ -127,7 +127,7 @@ const moment = (name: string, label: string): Filter<Instant> => ({
       Option.filter(instantOf(momentText(text)), (at) => at >= 0),
       () => `${label}: a day and a time of UTC, as 2026-01-31T12:00.`
     ),
-  // The browser's own field shows nothing for what is no time.
+  // The browser's own field shows nothing for a text that is no time.
   input: (text) =>
     field({ name, label, value: text, type: text === "" || /^\d{4}-\d{2}-\d{2}T[\d:.]+$/.test(text) ? "datetime-local" : "text" })
 })
@@ -136,7 +136,7 @@ export const timeFilters = (what: string) => ({
   to: moment("to", `${what} before (UTC)`)
 })
 
-/** A browser's field for a time says neither seconds nor a zone. */
+/** A browser's field for a time sends neither seconds nor a zone. */
 const momentText = (text: string): string => {
   if (/^\d{4}-\d{2}-\d{2}$/.test(text)) return `${text}T00:00:00Z`
   return /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}$/.test(text) ? `${text}:00Z` : text.endsWith("Z") ? text : `${text}Z`
@@ -144,7 +144,7 @@ const momentText = (text: string): string => {
 
 type Filters = ReadonlyArray<Filter<unknown>>
 
-/** The members of an address that are these filters: the link that keeps them. */
+/** The query parameters that are these filters, for links that keep them. */
 export const keptOf = (filters: Filters, asked: URLSearchParams): URLSearchParams =>
   new URLSearchParams(
     filters.flatMap(({ name }) => {
@@ -156,7 +156,7 @@ export const keptOf = (filters: Filters, asked: URLSearchParams): URLSearchParam
 export const mistakesOf = (mistakes: Iterable<string>): ComponentChild =>
   [...mistakes].map((mistake) => h("p", { class: "warning", role: "alert" }, mistake))
 
-/** The inputs, as they were filled in. */
+/** The inputs with what was entered. */
 export const inputsOf = (filters: Filters, asked: URLSearchParams): ComponentChild =>
   filters.map(({ input, name }) => input(asked.get(name)?.trim() ?? ""))
 
@@ -168,7 +168,7 @@ interface FilterForm {
   readonly mistakes: Iterable<string>
 }
 
-/** Folded as long as nothing is narrowed down, so that the list comes first. */
+/** Folded while no filter is set, so that the list comes first. */
 export const filterForm = ({ asked, filters, mistakes, to }: FilterForm): ComponentChild => {
   const isNarrowed = keptOf(filters, asked).size > 0
   return section(
@@ -189,15 +189,15 @@ export const filterForm = ({ asked, filters, mistakes, to }: FilterForm): Compon
   )
 }
 
-/** Below a list: the next page, which keeps the filters, and the file of all that fits. */
+/** Below a list: the link to the next page, which keeps the filters, and to the file of all matching rows. */
 export const listEnd = (way: {
   readonly to: string
   readonly kept: URLSearchParams
-  /** The place after which the next page begins; null on the last one. */
+  /** The place after which the next page begins; null on the last page. */
   readonly next: string | null
   readonly older?: string
   readonly hasFile?: boolean
-  /** The address of the file, where it is not that of the list. */
+  /** The address of the file, where it differs from that of the list. */
   readonly file?: string
 }): ComponentChild => {
   const { hasFile = true, kept, next, older = "Older ones", to, file = `${to}.csv` } = way
@@ -216,7 +216,7 @@ export interface Place {
   readonly id: string
 }
 export const placeText = ({ at, id }: Place): string => `${at}.${id}`
-/** Null for a text that no page has written, which then begins at the beginning. */
+/** Null for a text that no page has written: the list then starts from its beginning. */
 export const placeOf = (asked: URLSearchParams): Place | null => {
   const [, at, id = ""] = /^(\d{1,15})\.(\w{0,26})$/.exec(asked.get("after") ?? "") ?? []
   return at === undefined || Number(at) > LAST_INSTANT ? null : { at: Number(at), id }

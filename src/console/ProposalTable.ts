@@ -17,7 +17,7 @@ const tones: { readonly [S in Proposal["status"]]: Tone } = {
   withdrawn: "quiet"
 }
 
-/** The proposals, with the buttons that this person has for them. */
+/** The proposals, with the buttons that this person may use. */
 export const proposalTable = (visit: Visit, proposals: ReadonlyArray<Proposal>): ComponentChild =>
   table(
     "What waits comes first",
@@ -63,7 +63,7 @@ const labels: Readonly<Record<string, string>> = {
   note: "Why"
 }
 
-/** They say how another detail is read, and stand with it. The revision that was seen is for the program. */
+/** These details only give another one's currency, and are shown with it. The revision that the proposer saw is for the program. */
 const silent = /_currency$|^seen$|^rulings$/
 
 /** The details of a proposal, each amount in major units with its currency. */
@@ -95,7 +95,7 @@ const subjectLink = (proposal: Proposal): ComponentChild => {
   )
 }
 
-/** Of a file's name, which is its digest. */
+/** The characters shown of a file's name, which is its digest. */
 const SHOWN_OF_FILE = 17
 
 const buttons = (visit: Visit, proposal: Proposal): ComponentChild => {
@@ -129,7 +129,7 @@ const buttons = (visit: Visit, proposal: Proposal): ComponentChild => {
   ]
 }
 
-/** A proposal that was approved and not carried out, because the process died meanwhile, is carried out by approving it again. */
+/** A proposal that was approved but not carried out, because the process died, is carried out by approving it again. */
 const approval = (visit: Visit, { id, kind, status, subject }: Proposal): ComponentChild => {
   if (status === "approved" && kind === "key issue") return "waits for its proposer, who has the key made"
   const permission = approvalPermission(kind)

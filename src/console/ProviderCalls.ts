@@ -4,7 +4,7 @@ import { type CallCounts, RECENT_MS } from "../runtime/RecentCalls.ts"
 import { elapsed } from "../services/Attention.ts"
 import { badge, table, time } from "./Elements.ts"
 
-/** The meaning of a call's failure, for a person who has to find the party at fault. */
+/** The meaning of a call's failure, for a person who has to find out whose fault it is. */
 const meanings: Readonly<Record<string, string>> = {
   ECONNREFUSED: "the provider's machine refuses connections",
   ENOTFOUND: "its name is not known to DNS",
@@ -23,7 +23,7 @@ const meanings: Readonly<Record<string, string>> = {
 
 export const whyText = (why: string): string => (Object.hasOwn(meanings, why) ? `${meanings[why]} (${why})` : why)
 
-/** One line an account of which calls fail now, for the list of what needs attention. */
+/** One line for each account whose calls are failing now, for the list of what needs attention. */
 export const failingCalls = (lines: ReadonlyArray<CallCounts>): ReadonlyArray<string> => {
   const failing = lines.filter(({ isFailing }) => isFailing)
   const accounts = [...new Set(failing.map(({ mode, provider }) => `${provider} ${mode}`))]

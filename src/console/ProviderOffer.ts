@@ -8,11 +8,11 @@ export interface ProviderOffer {
   readonly doubts: ReadonlyArray<string>
 }
 
-/** For a corridor: those that would serve it. */
+/** For a corridor: the providers that would serve it. */
 export const corridorOffer = (row: Corridor, known: ReadonlyArray<string>, doubtsOf: DoubtsOf): ProviderOffer =>
   offerOf([...new Set([...row.providers, ...known])], (name) => doubtsOf(row, name))
 
-/** For the pin of a tenant: those that would serve at least one open corridor that names them. */
+/** For the pin of a tenant: the providers that would serve at least one open corridor that names them. */
 export const pinOffer = (rows: ReadonlyArray<Corridor>, known: ReadonlyArray<string>, doubtsOf: DoubtsOf): ProviderOffer =>
   offerOf(known, (name) => {
     const named = openRowsOf(rows, name)
@@ -21,7 +21,7 @@ export const pinOffer = (rows: ReadonlyArray<Corridor>, known: ReadonlyArray<str
     return doubts.some((one) => one.length === 0) ? [] : [...new Set(doubts.flat())]
   })
 
-/** Beside a form. */
+/** Shown beside a form. */
 export const notOffered = ({ doubts }: ProviderOffer): ComponentChild =>
   doubts.length === 0
     ? null

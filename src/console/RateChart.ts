@@ -2,15 +2,16 @@ import { type ComponentChild, h, type VNode } from "preact"
 import { iso } from "../domain/Instant.ts"
 import { percent, type RateLine, type RateStep } from "./SuccessRates.ts"
 
-// Drawn on the server, in shapes alone: the console's policy allows neither inline style nor script. The style sheet has the colours of both grounds.
+// Drawn on the server, with shapes only: the console's policy allows neither inline style nor script. The style sheet has the
+// colours for light and dark.
 
 /** In units of the drawing, which the page scales. */
 const WIDTH = 400
 const LEFT = 44
 const RIGHT = 396
-/** Where 100 % and 0 % are. */
+/** The heights of 100 % and 0 %. */
 const [TOP, BOTTOM] = [12, 112]
-/** Below it, how many ended. */
+/** The bars below the curve: how many ended. */
 const [COUNTS_TOP, COUNTS_BOTTOM] = [126, 166]
 const HEIGHT = 188
 const SHARES = [0, 50, 100] as const
@@ -43,7 +44,7 @@ export const rateChart = (line: RateLine): VNode => {
 
 const [SPARK_WIDTH, SPARK_HEIGHT] = [120, 28]
 
-/** The same in the cell of a table whose other cells say it: nothing for a screen reader. */
+/** The same in a table cell. The other cells give the figures, so it is hidden from screen readers. */
 export const sparkline = ({ steps }: RateLine): VNode => {
   const x = (place: number): number => ((place + 0.5) * SPARK_WIDTH) / steps.length
   return h(
@@ -57,7 +58,10 @@ const heightOf = (share: number): number => BOTTOM - share * (BOTTOM - TOP)
 
 const rateOf = (steps: ReadonlyArray<RateStep>, x: (place: number) => number): ComponentChild => curves(steps, x, heightOf)
 
-/** A line through the steps in which something ended. It is broken where nothing did, and a step between two such is a dot. */
+/**
+ * A curve through the steps in which something ended. It is interrupted where nothing did, and a single step between two gaps
+ * is a dot.
+ */
 const curves = (steps: ReadonlyArray<RateStep>, x: (place: number) => number, y: (share: number) => number): ComponentChild => {
   const points = steps.map(({ ended, successful }, place) =>
     ended === 0 ? null : `${tenth(x(place))},${tenth(y(successful / ended))}`
@@ -81,7 +85,7 @@ interface Place {
   readonly width: number
 }
 
-/** All that ended, and in front of them those that were not successful. */
+/** All transactions that ended, and in front of them those that were not successful. */
 const barsOf = (ended: number, failed: number, { most, width, x }: Place): ComponentChild =>
   [
     ["ended", ended],

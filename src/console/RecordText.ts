@@ -16,10 +16,10 @@ export const statusTone = (status: string): Tone => Object.entries(tones).find((
 export const statusBadge = ({ status }: { readonly status: Transaction["status"] }): ComponentChild =>
   badge(status.replace("_", " "), tones[status])
 
-/** Who it is on the page. */
+/** The name of the party on the page. */
 export const partyName = ({ kind }: Transaction): string => (kind === "collection" ? "Payer" : "Recipient")
 
-/** The payer or the recipient, masked; null of an exchange. */
+/** The payer or the recipient, masked; null for an exchange. */
 export const partyOf = (record: Transaction): string | null => {
   switch (record.kind) {
     case "payout":
@@ -31,6 +31,6 @@ export const partyOf = (record: Transaction): string | null => {
   }
 }
 
-/** The currency of the amount, as the tenant asked for it. */
+/** The currency of the amount that the tenant requested. */
 export const amountCurrencyOf = (record: Transaction): Currency =>
   record.kind === "exchange" ? record.currency : record.amountCurrency

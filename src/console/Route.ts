@@ -6,11 +6,11 @@ import { consoleActor } from "../domain/Operator.ts"
 import type { AuditEntry } from "../services/ports/AuditLog.ts"
 import type { Visitor } from "../services/SignIn.ts"
 
-/** A request of a person who is signed in, with the permission to make it. */
+/** A request of a person who is signed in and has the permission to make it. */
 export interface Visit {
   readonly visitor: Visitor
   readonly at: Instant
-  /** The path, as it stands in the address. */
+  /** The path as it is in the address. */
   readonly path: string
   /** The values of `:name` in the route's path. */
   readonly params: Readonly<Record<string, string>>
@@ -28,13 +28,13 @@ export interface Page {
   readonly refreshSeconds: number | null
 }
 
-/** After a change: a page is read again by its address, so that nothing is sent twice. */
+/** After a change, the browser fetches a page by its address, so that a reload sends nothing twice. */
 export interface Redirect {
   readonly _tag: "Redirect"
   readonly to: string
 }
 
-/** A file to be kept, written as it is read. Where it fails, the connection ends before the end of the body. */
+/** A file to download, written while it is read. If it fails, the connection is closed before the end of the body. */
 export interface CsvFile {
   readonly _tag: "CsvFile"
   readonly name: string
@@ -65,13 +65,13 @@ export const page = (
   ...more
 })
 
-/** `said` is one of the sentences of Notices, shown on the page that is read next. */
+/** `said` names one of the notices, which is shown on the next page. */
 export const redirect = (to: string, said?: string): Redirect => ({
   _tag: "Redirect",
   to: said === undefined ? to : `${to}${to.includes("?") ? "&" : "?"}said=${encodeURIComponent(said)}`
 })
 
-/** The audit row of something that a person does in the console. */
+/** The audit row of an action that a person takes in the console. */
 export const auditOf = (
   { at, visitor }: Visit,
   action: string,

@@ -22,19 +22,19 @@ import {
 import { amountCurrencyOf } from "./RecordText.ts"
 
 /**
- * The terms of a search. A `word` names one record. Without it the filter narrows all of them; so it does where the word names no record
- * but is a number, because only the end of a person's number is known.
+ * The terms of a search. A `word` names one record; without it the filter narrows the list of all. The filter also applies
+ * where the word is a number and names no record, because records store only the last digits of a person's number.
  */
 export interface Search {
   readonly word: string | null
   /** The word is a whole number: of a phone, an account or a card. */
   readonly isWhole: boolean
-  /** The audit log has who asked for it: only then is the word looked for among all that a customer may say. */
+  /** The search is in the audit log: only then is the word compared with everything that a customer may quote. */
   readonly isNoted: boolean
-  /** Of a number that is written without its prefix. */
+  /** The country of a number that is written without its prefix. */
   readonly country: string | null
   readonly filter: RecordFilter
-  /** Where the page before ended. */
+  /** Where the previous page ended. */
   readonly after: Place | null
   readonly mistakes: ReadonlySet<string>
 }
@@ -52,7 +52,7 @@ const own = {
   failure: oneOf("failure", "Failure code", FailureCode.literals)
 }
 
-/** The filters of the page; `narrowing` are those that stand folded. */
+/** The filters of the page; `narrowing` are the folded ones. */
 export const filtersOf = (providers: ReadonlyArray<string>) => {
   const provider = providerFilter(providers)
   const narrowing = [
@@ -74,7 +74,7 @@ export const filtersOf = (providers: ReadonlyArray<string>) => {
 }
 export type PageFilters = ReturnType<typeof filtersOf>
 
-/** Four characters are the end of a number; anything longer is a reference, or a whole number in any spelling. */
+/** Four characters are the last digits of a number; a longer word is a reference, or a whole number in any spelling. */
 export const searchOf = (asked: URLSearchParams, { provider }: PageFilters): Search => {
   const { mistakes, value } = readingOf(asked)
   const word = asked.get("q")?.trim() || null
@@ -108,19 +108,19 @@ export const searchOf = (asked: URLSearchParams, { provider }: PageFilters): Sea
   }
 }
 
-/** Of a phone, an account or a card, in any spelling: it stands in no address. */
+/** The number of a phone, an account or a card, in any spelling: it must not be in an address. */
 export const isWholeNumber = (text: string): boolean => /^[0-9]{7,}$/.test(digitsOf(text))
 
-/** A number without the signs that people write it with. */
+/** A number without the separators that people write. */
 const digitsOf = (text: string): string => plainText(text).replace(/[\s\p{Pd}.()/+]/gu, "")
 
-/** Of a person's number, which has 15 digits at most. */
+/** The last four digits of a person's number, which has 15 digits at most. */
 const endOfNumber = (text: string): string | null => {
   const digits = digitsOf(text)
   return /^[0-9]{7,15}$/.test(digits) ? digits.slice(-4) : null
 }
 
-/** The filter, of records that were found by a word. */
+/** Applies the filter to records that were found by a word. */
 export const isWithin =
   (filter: RecordFilter) =>
   (record: Transaction): boolean => {

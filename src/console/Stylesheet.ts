@@ -1,4 +1,4 @@
-/** The console's one style sheet. Colours have a contrast of 4.5 to 1 at least, on both grounds. */
+/** The console's only style sheet. Its colours have a contrast of at least 4.5 to 1, in light and dark. */
 export const consoleStyle = `
 :root { color-scheme: light dark;
   --ground: light-dark(#f6f7f9, #14171c); --paper: light-dark(#fff, #1c2027); --ink: light-dark(#1b1f26, #e7eaf0); --soft: light-dark(#565f6d, #a4adbb);

@@ -5,7 +5,7 @@ import type { PeriodCount } from "../services/ports/PeriodCounts.ts"
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 
-/** The times that a page looks back on, in equal steps. */
+/** The periods that a page can show, in equal steps. */
 export const lookBacks = {
   hour: { name: "Last hour", stepMs: 5 * MINUTE_MS, steps: 12 },
   day: { name: "Last day", stepMs: HOUR_MS, steps: 24 },
@@ -27,19 +27,22 @@ export interface RateLine {
   readonly provider: string
   readonly ended: number
   readonly successful: number
-  /** One after another, also those in which nothing ended. */
+  /** Consecutive steps, including those in which nothing ended. */
   readonly steps: ReadonlyArray<RateStep>
-  /** How the others ended, and how many: the code of the failure, or the status where it has none. The most frequent first. */
+  /**
+   * How the unsuccessful ones ended, with their numbers: the failure code, or the status where there is none. The most frequent
+   * first.
+   */
   readonly others: ReadonlyArray<readonly [how: string, count: number]>
 }
 
-/** When the first step begins; the last one is under way. */
+/** When the first step begins; the last one is still in progress. */
 export const beginOf = (lookBack: LookBack, now: Instant): Instant => {
   const { stepMs, steps } = lookBacks[lookBack]
   return Math.floor(now / stepMs) * stepMs - (steps - 1) * stepMs
 }
 
-/** The lines of a look back, those with the most transactions first. */
+/** The lines of a period, those with the most transactions first. */
 export const rateLines = (counts: ReadonlyArray<PeriodCount>, lookBack: LookBack, now: Instant): ReadonlyArray<RateLine> => {
   const lines = Map.groupBy(counts, ({ corridor, provider, what }) => `${what} ${corridor} ${provider}`)
   return [...lines.values()]
@@ -81,6 +84,6 @@ const isSuccessful = ({ outcome }: PeriodCount): boolean => outcome === "success
 const isNotSuccessful = (count: PeriodCount): boolean => !isSuccessful(count)
 const sum = (counts: ReadonlyArray<PeriodCount>): number => counts.reduce((total, { count }) => total + count, 0)
 
-/** "98.4 %"; rounded down, so that only all of them are 100 %. */
+/** "98.4 %", rounded down, so that 100 % means all of them. */
 export const percent = ({ ended, successful }: Pick<RateStep, "ended" | "successful">): string =>
   ended === 0 ? "none ended" : `${(Math.floor((successful * 1000) / ended) / 10).toFixed(1)} %`

@@ -12,12 +12,12 @@ const status = oneOf("status", "Status", TenantStatus.literals)
 const ofAll = [begins, status] satisfies ReadonlyArray<Filter<unknown>>
 
 interface OfPage {
-  /** Further filters of this page, by which its tenants were chosen already. */
+  /** Further filters of this page, which have already been applied to the tenants. */
   readonly own?: ReadonlyArray<Filter<unknown>>
   readonly hasFile?: boolean
 }
 
-/** One page of all tenants by name, with what stands above and below it. `to` is the page that lists them. */
+/** One page of all tenants by name, with its filters and links. `to` is the page that lists them. */
 export const tenantList = (
   tenants: ReadonlyArray<Tenant>,
   to: string,
@@ -38,14 +38,14 @@ export const tenantList = (
   }
 }
 
-/** The mistakes of an address that lists tenants. */
+/** The errors in the query of a list of tenants. */
 export const mistakesIn = (asked: URLSearchParams, own: ReadonlyArray<Filter<unknown>>): ReadonlySet<string> => {
   const { mistakes, value } = readingOf(asked)
   for (const filter of [...ofAll, ...own]) value(filter)
   return mistakes
 }
 
-/** Those that fit the filters that every list of tenants has. */
+/** The tenants that match the filters that every list of tenants has. */
 export const fittingTenants = (tenants: ReadonlyArray<Tenant>, asked: URLSearchParams): ReadonlyArray<Tenant> => {
   const { value } = readingOf(asked)
   const [start, wanted] = [value(begins) ?? "", value(status)]

@@ -3,19 +3,25 @@ import { type Currency, exponents } from "../domain/Currency.ts"
 import { fromDecimal, LARGEST_AMOUNT, type MinorUnits } from "../domain/Money.ts"
 import { amountText } from "./Elements.ts"
 
-/** Characters that are invisible and no space: a text with one is not what it looks like. */
+/** Characters that are invisible and not spaces: a text that contains one is not what it looks like. */
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Co}]/u
 
-/** One line that a person typed, without the spaces around it; null where it is empty, too long, or holds an invisible character. */
+/**
+ * One line that a person typed, without surrounding spaces; null where it is empty, too long, or contains an invisible
+ * character.
+ */
 export const lineOf = (text: string | null, maxLength: number): string | null => {
   const line = text?.trim() ?? ""
   return line === "" || line.length > maxLength || UNSEEN.test(line) ? null : line
 }
 
-/** Commas stand between thousands only: "12,50" and "1.000" have another meaning in other countries. */
+/** Commas may only separate thousands: "12,50" and "1.000" mean something else in other countries. */
 const WRITTEN = /^(?:\d+|\d{1,3}(?:,\d{3})+)(?:\.(\d+))?$/
 
-/** An amount as a person writes it, in major units. Null where nothing is said; undefined where it is no amount of this currency. */
+/**
+ * An amount as a person writes it, in major units. Null where the field is empty; undefined where it is no amount of this
+ * currency.
+ */
 export const amountOf = (text: string | null, currency: Currency): MinorUnits | null | undefined => {
   const given = text?.trim() ?? ""
   if (given === "") return null

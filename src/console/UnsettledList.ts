@@ -24,7 +24,7 @@ import {
   timeFilters
 } from "./ListFilters.ts"
 
-// The parts that the lists of unknown outcomes and of reviews share.
+// Shared by the lists of unknown outcomes and of reviews.
 
 const ages: ReadonlyArray<readonly [string, number, string]> = [
   ["1m", 60_000, "a minute"],
@@ -43,7 +43,7 @@ const own = {
   )
 }
 
-/** The filters of what is unsettled; reviews have no state and no age. */
+/** The filters of unsettled transactions; reviews have no state and no age. */
 export const unsettledFilters = (providers: ReadonlyArray<string>) => {
   const provider = providerFilter(providers)
   const common = [
@@ -85,13 +85,13 @@ export const unsettledFilters = (providers: ReadonlyArray<string>) => {
 export const unsettledAfter = (place: Place | null): UnsettledPlace | null =>
   place === null ? null : { createdAt: place.at, reference: place.id }
 
-/** The end of a page of so many, of which one more was read; null on the last one. */
+/** The end of a page of `shown` rows, of which one more was read; null on the last page. */
 export const unsettledNext = (rows: ReadonlyArray<UnsettledTransaction>, shown: number): Place | null => {
   const last = rows.length > shown ? rows[shown - 1] : undefined
   return last === undefined ? null : { at: last.createdAt, id: last.reference }
 }
 
-/** As a file has them. */
+/** The columns of the file. */
 export const unsettledColumns = (now: Instant): ReadonlyArray<readonly [string, (row: UnsettledTransaction) => CsvValue]> => [
   ["reference", ({ reference }) => reference],
   ["created_at", ({ createdAt }) => iso(createdAt)],
@@ -108,7 +108,7 @@ export const unsettledColumns = (now: Instant): ReadonlyArray<readonly [string, 
   ["last_answer", ({ note }) => noteText(note)]
 ]
 
-/** Page by page, for a file. */
+/** Reads page by page, for a file. */
 export const unsettledPages =
   (work: UnsettledWork["Service"], filter: UnsettledFilter) =>
   ({ after, limit }: { readonly after: Place | null; readonly limit: number }) =>

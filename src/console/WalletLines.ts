@@ -3,8 +3,8 @@ import { type AccountWallets, coverageOf, isSurelyLess } from "../services/refer
 import { amountText } from "./Elements.ts"
 
 /**
- * For the list of what needs attention: each wallet that is empty while tenants have floats in its currency, and each currency in which all wallets
- * together surely hold less than the floats.
+ * For the list of what needs attention: each wallet that is empty while tenants have floats in its currency, and each currency
+ * in which all wallets together certainly hold less than the floats.
  */
 export const walletLines = (
   accounts: ReadonlyArray<AccountWallets>,

@@ -9,7 +9,7 @@ import { listFile } from "../ListFile.ts"
 import { type Filter, filterForm, keptOf, listEnd, ROWS_SHOWN, readingOf, timeFilters, written } from "../ListFilters.ts"
 import { type Answer, page, type Visit } from "../Route.ts"
 
-/** The changes by operators, the newest first. */
+/** The changes by operators, newest first. */
 export const makeAudit = Effect.gen(function* () {
   const log = yield* AuditLog
 
@@ -102,7 +102,7 @@ const filterOf = (asked: URLSearchParams) => {
   return { filter, mistakes }
 }
 
-/** The row before which a page begins. */
+/** The row after which a page begins. */
 const rowOf = (asked: URLSearchParams): bigint | null => {
   const after = asked.get("after") ?? ""
   return /^\d{1,18}$/.test(after) ? BigInt(after) : null

@@ -31,7 +31,7 @@ import { type Answer, auditOf, page, redirect, type Visit } from "../Route.ts"
 const LONGEST_REASON = 200
 const HOUR_MS = 3_600_000
 
-/** Callbacks of providers; those that matched nothing are replayed or closed. */
+/** Providers' callbacks; a callback that matched nothing can be replayed or closed. */
 export const makeCallbacks = Effect.gen(function* () {
   const inbox = yield* ProviderInbox
   const periods = yield* PeriodCounts
@@ -151,7 +151,7 @@ const columns: ReadonlyArray<readonly [string, (callback: StoredCallback) => Csv
   ["looks", ({ looks }) => looks]
 ]
 
-/** Also what was refused, of which nothing else is kept. */
+/** Includes rejected callbacks, of which nothing else is stored. */
 const arrivalTable = (came: ReadonlyArray<CallbackCount>): ComponentChild => {
   const accounts = Map.groupBy(came, ({ mode, provider }) => `${provider}, ${mode}`)
   const counted = (rows: ReadonlyArray<CallbackCount>, wanted: string) =>

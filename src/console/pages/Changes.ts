@@ -31,7 +31,10 @@ const PROPOSALS_SHOWN = 20
 const CORRIDOR = "/corridors/:country/:currency/:direction/:method/change"
 const TENANT = "/tenants/:app/change"
 
-/** Changes of corridors and tenants: each says what it would change before it is made, and is made only while that holds. */
+/**
+ * Changes of corridors and tenants. Each page shows the effect before the change is made, and the change is made only if the
+ * state is still the same.
+ */
 export const makeChanges = Effect.gen(function* () {
   const corridors = yield* Corridors
   const tenants = yield* Tenants
@@ -186,12 +189,12 @@ const warning = (problem: string | null): ComponentChild =>
 
 interface Outlook {
   readonly to: string
-  /** Each: its name, as it is now, and as it would be then. */
+  /** Each row: its name, its present value, and its value after the change. */
   readonly rows: ReadonlyArray<ReadonlyArray<ComponentChildren>>
   readonly hidden: Readonly<Record<string, string>>
-  /** Why it cannot be made; null where it can. */
+  /** Why the change cannot be made; null where it can. */
   readonly mistake: string | null
-  /** Why it may not do what is hoped for. */
+  /** Why the change may not have the desired effect. */
   readonly doubts: ReadonlyArray<string>
   readonly notes: ReadonlyArray<string>
   /** The label of the reason. */
@@ -237,7 +240,7 @@ const corridorFacts = (row: Corridor): ComponentChild =>
 
 type CorridorChange = Extract<ConfigurationChange, { readonly kind: "corridor set" }>
 
-/** The wish of a form or an address; null where it says none. */
+/** The change that a form or an address asks for; null where it asks for none. */
 const corridorWish = (given: URLSearchParams, row: Corridor): CorridorChange | null => {
   const [providers, active] = [given.get("providers"), given.get("active")]
   if (providers === null || (active !== "true" && active !== "false")) return null
@@ -285,7 +288,7 @@ const corridorForm = (
 
 type TenantChange = Extract<ConfigurationChange, { readonly appId: AppId }>
 
-/** The wish of a form or an address; null where it says none that is one of this tenant. */
+/** The change that a form or an address asks for; null where it asks for none that applies to this tenant. */
 const tenantWish = (given: URLSearchParams, { appId, pinned }: Tenant): TenantChange | null => {
   const kind = given.get("do")
   switch (kind) {

@@ -16,7 +16,7 @@ const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
 const REFRESH_SECONDS = 60
 
-/** One corridor: by what its providers are ordered, and what each of them did. */
+/** One corridor: how its providers are ordered, and the results of each. */
 export const makeCorridorRoutes = Effect.gen(function* () {
   const corridors = yield* Corridors
   const counts = yield* RouteCounts

@@ -18,7 +18,7 @@ import { type Filter, filterForm, keptOf, listEnd, oneOf, ROWS_SHOWN, readingOf,
 import { proposalTable } from "../ProposalTable.ts"
 import { type Answer, page, redirect, type Visit } from "../Route.ts"
 
-/** The open ones and the newest of the others; what is older is in the audit log. */
+/** The open proposals and the newest of the others; older ones are in the audit log. */
 const PROPOSALS_READ = 1_000
 const LONGEST_NOTE = 200
 const CUT = `There are more than the newest ${PROPOSALS_READ}: narrow the list down, or read the audit log.`
@@ -28,7 +28,7 @@ export const makeDecisions = Effect.gen(function* () {
   const approvals = yield* Approvals
   const proposals = yield* Proposals
 
-  /** Those that fit, of the newest: they are few, because each takes two people. */
+  /** The newest ones that match. There are few, because each takes two people. */
   const fitting = Effect.fnUntraced(function* (asked: URLSearchParams) {
     const { mistakes, value } = readingOf(asked)
     const kind = value(filters.kind)
@@ -93,7 +93,7 @@ export const makeDecisions = Effect.gen(function* () {
     return decided(visit, (id) => Effect.as(approvals.dismiss(id, acting(visit), note), redirect("/proposals", "dismissed")))
   })
 
-  // The answer itself shows the secrets: an address that did so could be read again.
+  // The secrets are shown in the response itself: an address that showed them could be fetched again.
   const issue = Effect.fn("Decisions.issue")((visit: Visit) =>
     decided(visit, (id) => Effect.map(approvals.issueKey(id, acting(visit)), keyPage))
   )

@@ -23,12 +23,12 @@ import { type Answer, page, redirect, type Visit } from "../Route.ts"
 
 const ENTRIES_SHOWN = 50
 
-/** All that ever moved one float, a page at a time. */
+/** Every entry that moved one float, a page at a time. */
 export const makeFloatEntries = Effect.gen(function* () {
   const floatEntries = yield* FloatEntries
   const { hash } = yield* Vault
 
-  /** A position holds the balance at that entry: the mark proves that this gateway wrote it, and not the author of a link. */
+  /** A position contains the balance at that entry. The mark proves that this gateway wrote it, and not the author of a link. */
   const marked = (path: string, place: string): string =>
     `${place}.${Buffer.from(hash("console_float_place", Redacted.make(`${path} ${place}`))).toString("hex")}`
 
@@ -50,7 +50,7 @@ export const makeFloatEntries = Effect.gen(function* () {
     ])
   })
 
-  /** As the tenant reads it, without operators' notes; what the tenant wrote into its metadata is masked, as on every page here. */
+  /** As the tenant reads it, without operators' notes. The tenant's metadata is masked, as on every page here. */
   const statement = Effect.fn("FloatEntriesPage.statement")(
     function* ({ params, query }: Visit) {
       const float = floatOf(params)
@@ -75,7 +75,7 @@ export const makeFloatEntries = Effect.gen(function* () {
 
 const DAY_MS = 86_400_000
 
-/** A day of UTC, by its beginning. The day after it can be written as well. */
+/** A UTC day, by its start. The user may also type the start of the next day. */
 const day = (name: string, label: string): Filter<Instant> => ({
   name,
   read: (text) =>
@@ -83,7 +83,7 @@ const day = (name: string, label: string): Filter<Instant> => ({
       Option.filter(instantOf(`${text}T00:00:00.000Z`), (at) => at >= 0 && at + DAY_MS <= LAST_INSTANT),
       () => `${label}: a day, as 2026-01-31.`
     ),
-  // The browser's own field shows nothing for what is no day.
+  // The browser's own field shows nothing for a text that is no day.
   input: (text) => field({ name, label, value: text, type: text === "" || /^\d{4}-\d{2}-\d{2}$/.test(text) ? "date" : "text" })
 })
 const reference: Filter<Reference> = {
@@ -94,7 +94,7 @@ const reference: Filter<Reference> = {
 const [from, to] = [day("from", "From"), day("to", "Up to and with")]
 const type = oneOf("type", "Type", StatementType.literals)
 
-/** From the beginning of the first day to the end of the last one. */
+/** From the start of the first day to the end of the last one. */
 const rangeOf = (asked: URLSearchParams): { readonly range: StatementRange; readonly mistakes: ReadonlySet<string> } => {
   const { mistakes, value } = readingOf(asked)
   const last = value(to)
@@ -135,7 +135,7 @@ const placeText = ({ at, balance: { available, reserved }, reference, revision }
 
 const PLACE = /^((\d{1,15})\.(\w*)\.(\d{1,19})\.(-?\d{1,19})\.(-?\d{1,19}))\.[0-9a-f]{64}$/
 
-/** A place as this gateway wrote it; undefined where it did not. */
+/** A place that this gateway wrote; undefined where it did not. */
 const placeOf = (text: string, marked: (place: string) => string): EntryPosition | undefined => {
   const [, place, at, reference = "", revision, available, reserved] = PLACE.exec(text) ?? []
   if (place === undefined || marked(place) !== text || !(reference === "" || isReference(reference))) return undefined

@@ -20,7 +20,7 @@ import { amountOf, lineOf, notAnAmount } from "../TypedText.ts"
 
 const PROPOSALS_SHOWN = 50
 
-/** Each tenant's floats, and the credits and debits that two people make. */
+/** Each tenant's floats, and the credits and debits that take two people. */
 export const makeFloats = Effect.gen(function* () {
   const tenants = yield* Tenants
   const ledger = yield* FloatLedger
@@ -55,7 +55,7 @@ export const makeFloats = Effect.gen(function* () {
     const adjustments = yield* proposals.list({ kinds: ["float credit", "float debit"], about: appId }, PROPOSALS_SHOWN)
     const propose = may(visit.visitor.role, "propose") ? proposeSection(visit, appId) : null
     const body = [
-      // A form with a mistake comes first.
+      // A form with an error comes first.
       problem === null ? null : [h("p", { class: "warning", role: "alert" }, problem), propose],
       yield* Effect.forEach(Mode.literals, (mode) => ofMode(appId, mode)),
       section("Credits and debits that were proposed", proposalTable(visit, adjustments)),
@@ -136,7 +136,7 @@ const directions = ["credit", "debit"] as const
 const choose = ["", "choose"] as const
 const optionsOf = (all: ReadonlyArray<string>) => [choose, ...all.map((one) => [one, one] as const)]
 
-/** The fields of the form. `given` holds the earlier input, where it had a mistake. */
+/** The fields of the form. `given` has the previous input, where it had an error. */
 const adjustmentFields = (given: URLSearchParams): ReadonlyArray<ComponentChild> => {
   const value = (name: string) => given.get(name) ?? ""
   return [
@@ -156,7 +156,7 @@ const adjustmentFields = (given: URLSearchParams): ReadonlyArray<ComponentChild>
   ]
 }
 
-/** The adjustment from the form, or its mistake in one line. */
+/** The adjustment from the form, or its error as one line. */
 const adjustmentOf = (form: URLSearchParams, appId: AppId): AdjustmentWish | string => {
   const direction = directions.find((one) => one === form.get("direction"))
   if (direction === undefined) return "Choose whether it is a credit or a debit."

@@ -27,7 +27,7 @@ import { failingCalls } from "../ProviderCalls.ts"
 import { type Answer, auditOf, page, redirect, type Visit } from "../Route.ts"
 import { walletLines } from "../WalletLines.ts"
 
-/** So many transactions of unknown outcome are named, and so many tenants of a kind. */
+/** The most transactions of unknown outcome that are named, and the most tenants of each kind. */
 const NAMED = 10
 /** Open proposals come first in the list; beyond this number the count says no more. */
 const PROPOSALS_COUNTED = 100
@@ -35,7 +35,7 @@ const REFRESH_SECONDS = 5
 const UNKNOWN_LONGEST = "No outcome yet"
 const OWING = "Tenants that owe"
 
-/** Overview: what `gateway status` says, live. */
+/** Overview: what `gateway status` prints, live. */
 export const makeHome = Effect.gen(function* () {
   const status = yield* GatewayStatus
   const registry = yield* ProviderRegistry
@@ -122,7 +122,7 @@ const attentionList = (found: ReadonlyArray<string>): ComponentChild =>
 const parkedLink = ({ appId, mode, name }: ParkedTenant): ComponentChild =>
   link(`/webhooks?app=${appId}&mode=${mode}&endpoint=${name}&status=parked`, appId)
 
-// Where a person goes on from each of them; the others are about the machine.
+// The page for each kind of line; the other lines are about the machine.
 const ways: ReadonlyArray<readonly [RegExp, string]> = [
   [/^reviews/, "/reviews"],
   [/^outcomes unknown/, "/unknown"],
@@ -158,7 +158,7 @@ const openTable = ({ at, open }: StatusSnapshot): ComponentChild =>
     "Nothing is open."
   )
 
-/** Also what was approved and not carried out: a process died, or a key's proposer has not come yet. */
+/** Includes approved proposals that were not carried out: a process died, or the proposer of a key has not fetched it yet. */
 const isWaiting = ({ status }: Proposal): boolean => status === "open" || status === "approved"
 
 const queueTable = ({ at, inbox, outbox, reviews }: StatusSnapshot, proposed: ReadonlyArray<Proposal>): ComponentChild =>
@@ -222,7 +222,7 @@ const unansweredTable = (rows: ReadonlyArray<UnansweredTransaction>, now: Instan
     ])
   )
 
-/** The form by which a person takes care of an open transaction, as `review acknowledge` does. */
+/** The form with which a person acknowledges an open transaction, as `review acknowledge` does. */
 export const makeAcknowledging = Effect.gen(function* () {
   const acknowledgements = yield* Acknowledgements
 

@@ -22,10 +22,10 @@ import { lineOf } from "../TypedText.ts"
 
 const PROPOSALS_SHOWN = 50
 const LONGEST_NOTE = 500
-/** Tenants whose keys are read at once for a file. */
+/** The tenants whose keys are read at once for a file. */
 const TENANTS_A_READ = 200
 
-/** The keys with which tenants sign. Two people make one, and two revoke one. */
+/** The keys with which tenants sign. It takes two people to make one, and two to revoke one. */
 export const makeKeys = Effect.gen(function* () {
   const tenants = yield* Tenants
   const approvals = yield* KeyApprovals
@@ -42,14 +42,14 @@ export const makeKeys = Effect.gen(function* () {
 
   const newestKeys = (appId: AppId) => Effect.map(tenants.keys(appId), (keys) => keys.toReversed())
 
-  /** The keys of all tenants that fit. */
+  /** The keys of all tenants that match. */
   const file = Effect.fn("KeysPage.file")(function* (visit: Visit): Effect.fn.Return<Answer> {
     if (mistakesIn(visit.query, []).size > 0) return yield* all(visit)
     const found = fittingTenants(yield* tenants.list, visit.query)
     return listFile({
       name: "keys",
       columns,
-      // A read ends with a tenant's last key: none has many.
+      // Each read includes all keys of a tenant, because none has many.
       read: Effect.fnUntraced(function* ({ after, limit }: { readonly limit: number; readonly after: number | null }) {
         const rows: Array<KeyRow> = []
         let place = after ?? 0
@@ -80,7 +80,7 @@ export const makeKeys = Effect.gen(function* () {
     const isWrong = problem !== null && !isRevocation(visit)
     const body = [
       problem === null ? null : h("p", { class: "warning", role: "alert" }, problem),
-      // A form with a mistake comes first.
+      // A form with an error comes first.
       isWrong ? propose : null,
       filterForm({ to, filters: keyFilters, asked: visit.query, mistakes }),
       section(
@@ -166,7 +166,7 @@ export const makeKeys = Effect.gen(function* () {
 
 const isTenant = Schema.is(AppId)
 
-// The form for a new key on the same page has a mode and a role of its own.
+// The form for a new key, on the same page, has fields for a mode and a role too.
 const filters = {
   mode: oneOf("key_mode", "Mode", Mode.literals),
   role: oneOf("key_role", "Role", Role.literals),
@@ -200,7 +200,7 @@ const columns: ReadonlyArray<readonly [string, (key: KeyRow) => CsvValue]> = [
 
 const isGiven = ({ form }: Visit, name: string): boolean => (form.get(name) ?? "").trim() !== ""
 
-/** The networks that were typed, with commas or spaces between them; a text says which is none, and why. */
+/** The networks that were typed, separated by commas or spaces; a string says which one is invalid, and why. */
 const addressesOf = (text: string): ReadonlyArray<string> | string => {
   const addresses = text.split(/[\s,]+/).filter((one) => one !== "")
   if (addresses.length > MAX_ADDRESS_RANGES) return `A key is held to at most ${MAX_ADDRESS_RANGES} networks.`
@@ -243,7 +243,7 @@ const keyRow = (visit: Visit, { appId, keyId, revokedAt, ...key }: KeyRow): Read
 ]
 
 const proposeSection = (visit: Visit, appId: AppId): ComponentChild => {
-  // The input to revoke a key is no input for a new one.
+  // The input for revoking a key is not input for a new one.
   const given = isRevocation(visit) ? new URLSearchParams() : visit.form
   return section(
     "Propose a new key",

@@ -17,7 +17,7 @@ const LONGEST_REASON = 200
 const PROPOSALS_SHOWN = 20
 const PROVIDER = "/providers/:provider/change"
 
-/** The switch of a whole provider: two people turn it, of whom an administrator approves. */
+/** The switch of a whole provider. It takes two people, and the one who approves is an administrator. */
 export const makeProviderChange = Effect.gen(function* () {
   const switches = yield* ProviderSwitches
   const { known } = yield* ProviderRegistry
@@ -75,7 +75,10 @@ export const makeProviderChange = Effect.gen(function* () {
 
 const noProvider = page("There is no such provider", h("p", null, link("/providers", "All providers")), { status: 404 })
 
-/** The time of the change that was looked at; null where the switch was never set, undefined where the form says nothing. */
+/**
+ * When the switch that the person looked at had last been changed; null where it was never set, undefined where the form does
+ * not say.
+ */
 const seenIn = (form: URLSearchParams): number | null | undefined => {
   const seen = form.get("seen")
   if (seen === "never") return null

@@ -19,7 +19,7 @@ import { callTable } from "../ProviderCalls.ts"
 import { page, type Visit } from "../Route.ts"
 import { switchBadge } from "./ProviderChange.ts"
 
-/** Providers, what their circuits hold back, and the corridor switch. */
+/** Providers, the state of their circuits, and the corridor switch. */
 export const makeProviders = Effect.gen(function* () {
   const registry = yield* ProviderRegistry
   const circuits = yield* Circuits
@@ -49,7 +49,7 @@ export const makeProviders = Effect.gen(function* () {
         link(`/providers/${provider}/change`, may(role, "propose") ? "Change" : "Look")
       ],
       open.length === 0 ? "nothing" : badge(open.join(", "), "bad"),
-      // Every client that knows the path can call it.
+      // Any client that knows the path can call it.
       may(role, "configure") ? code(`/webhooks/${provider}/${registry.routeKey(provider, mode)}`) : "known to administrators"
     ]
   })

@@ -8,11 +8,11 @@ import { rateChart, sparkline } from "../RateChart.ts"
 import { page, type Visit } from "../Route.ts"
 import { beginOf, type LookBack, lookBacks, percent, type RateLine, rateLines } from "../SuccessRates.ts"
 
-/** Lines of the list: with more, those of the fewest transactions are left out, and that is said. */
+/** The most lines of the list. If there are more, those with the fewest transactions are left out, and the page says so. */
 const SHOWN = 40
 const REFRESH_SECONDS = 60
 
-/** How many of the transactions that ended were successful, by kind, corridor and provider, as charts with their figures. */
+/** The share of ended transactions that were successful, by kind, corridor and provider, as charts with their figures. */
 export const makeRates = Effect.gen(function* () {
   const periods = yield* PeriodCounts
 
@@ -52,7 +52,7 @@ const addressOf = ({ lookBack, mode }: Choice, line?: RateLine): string => {
   return `/rates?${query}`
 }
 
-/** The same for another time, or another mode. */
+/** Links to the same page for another period or another mode. */
 const choices = (chosen: Choice, line?: RateLine): ComponentChild => {
   const way = (name: string, other: Choice) => {
     const isCurrent = other.lookBack === chosen.lookBack && other.mode === chosen.mode
@@ -144,7 +144,7 @@ const explanation = h(
   "A transaction counts once, where and when it ended, within ten seconds. One that is open counts nowhere yet, and a later correction changes no figure here."
 )
 
-/** By the share that was successful; most are, where a corridor works. */
+/** By the success rate; where a corridor works, most are successful. */
 const toneOf = ({ ended, successful }: RateLine): Tone => {
   const share = successful / ended
   return share >= 0.9 ? "good" : share >= 0.5 ? "wait" : "bad"

@@ -18,7 +18,7 @@ import { type Answer, page, type Visit } from "../Route.ts"
 const RESULTS_SHOWN = 60
 const DIFFERENCES_SHOWN = 50
 
-/** The results of comparisons with providers' accounts, and the way from each difference to its record and to a ruling. */
+/** The results of comparisons with providers' accounts, with links from each difference to its record and to a ruling. */
 export const makeReconciliations = Effect.gen(function* () {
   const reconciliations = yield* Reconciliations
   const transactions = yield* Transactions
@@ -108,7 +108,7 @@ const resultFacts = (result: ReconciliationResult, kept: number): ComponentChild
     ]
   ])
 
-/** The meaning of each kind, as the runbook has it. */
+/** The meaning of each kind, as in the runbook. */
 const meanings: Readonly<Record<string, string>> = {
   missing_here: "they moved money that we do not know of",
   missing_there: "they know nothing of what we hold to be sent",
@@ -144,7 +144,7 @@ const differenceRow = (difference: KeptDifference, record: Transaction | null): 
   ]
 }
 
-/** The state of the record, and the way to what can be done about it. */
+/** The state of the record, and a link to what can be done about it. */
 const nowOf = (record: Transaction): ComponentChild => {
   const { needsReview, reference } = record
   if (needsReview) return [statusBadge(record), " ", link(`/reviews/${reference}`, "Rule on it")]

@@ -41,10 +41,10 @@ import { type Answer, page, redirect, type Visit } from "../Route.ts"
 import { amountOf, notAnAmount } from "../TypedText.ts"
 import { unsettledAfter, unsettledColumns, unsettledFilters, unsettledNext, unsettledPages } from "../UnsettledList.ts"
 
-/** Those that wait come first; all of them are under Approvals. */
+/** Waiting proposals come first; all of them are under Approvals. */
 const PROPOSALS_SHOWN = 15
 
-/** The queue of what needs a person, and the page where it is ruled on. */
+/** The queue of transactions that need a person, and the page for the ruling. */
 export const makeReviews = Effect.gen(function* () {
   const transactions = yield* Transactions
   const proposals = yield* Proposals
@@ -238,13 +238,13 @@ const feeHint = (record: Collection | Payout): string => {
     : `if another than ${amountText(fee, record.currency)}`
 }
 
-/** The amount that a ruling books where it gives no other, in the currency that is booked. */
+/** The amount that a ruling books if it gives no other, in the booked currency. */
 const expectedAmount = (record: Transaction): { readonly amount: MinorUnits; readonly currency: Currency } => {
   switch (record.kind) {
     case "payout":
       return { amount: record.principal, currency: record.currency }
     case "collection": {
-      // An observed amount in another currency says nothing of the amount in ours.
+      // An observed amount in another currency says nothing about the amount in ours.
       const isOurs = record.observedCurrency === null || record.observedCurrency === record.currency
       return { amount: (isOurs ? record.observedAmount : null) ?? record.amount, currency: record.currency }
     }
@@ -253,7 +253,7 @@ const expectedAmount = (record: Transaction): { readonly amount: MinorUnits; rea
   }
 }
 
-/** The ruling from the form, or its mistake in one line. */
+/** The ruling from the form, or its error as one line. */
 export const rulingOf = (
   form: URLSearchParams,
   record: Transaction

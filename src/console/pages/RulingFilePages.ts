@@ -12,16 +12,16 @@ import type { Room } from "../Handler.ts"
 import { proposalTable } from "../ProposalTable.ts"
 import { type Answer, page, redirect, type Visit } from "../Route.ts"
 
-/** With the line and the file, it is the evidence of each ruling. */
+/** Together with the line and the file, this is the evidence of each ruling. */
 const LONGEST_EVIDENCE = 400
 
-/** Many rulings by one file of evidence: looked through, proposed, and what became of each row. */
+/** Many rulings from one evidence file: the preview, the proposal, and the result of each row. */
 export const makeRulingFiles = Effect.gen(function* () {
   const files = yield* RulingFiles
   const approvals = yield* ReviewFiles
   const proposals = yield* Proposals
 
-  /** Shows the effect of the file: nothing is written. */
+  /** Shows the effect of the file; writes nothing. */
   const look = Effect.fn("RulingFilePages.look")(function* (visit: Visit): Effect.fn.Return<Answer> {
     const text = visit.form.get("file") ?? ""
     return yield* shown(visit, text, null)
@@ -85,7 +85,7 @@ const refused = (why: string): Answer =>
 
 const noFile = page("There is no such file", h("p", null, link("/proposals", "All approvals")), { status: 404 })
 
-/** Every row of a file, which has at most `ROWS_AT_MOST`: what is approved was seen. */
+/** Shows every row of a file, which has at most `ROWS_AT_MOST`: so the approver has seen everything. */
 export const judgedSections = (
   { left, ready }: Pick<JudgedFile, "ready" | "left">,
   readyTitle: string,
@@ -135,7 +135,7 @@ interface Sum extends Posting {
   readonly mode: Mode
 }
 
-/** The sums of all rows, for each float, which is a tenant's in one mode and currency: money of test mode is no money. */
+/** The sums of all rows for each float, that is for each tenant, mode and currency; test money must not be added to live money. */
 const sumsOf = (rows: ReadonlyArray<RulableRow>): ComponentChild => {
   const sums = new Map<string, Sum>()
   for (const { postings, record } of rows)
@@ -152,7 +152,7 @@ const sumsOf = (rows: ReadonlyArray<RulableRow>): ComponentChild => {
   )
 }
 
-/** The revisions that were looked at, as "REFERENCE:REVISION"; `proposeForm` writes them. */
+/** The revisions that the person looked at, as "REFERENCE:REVISION"; `proposeForm` writes them. */
 const seenIn = (form: URLSearchParams): ReadonlyMap<string, bigint> =>
   new Map(
     [...(form.get("seen") ?? "").matchAll(/(\w{26}):(\d{1,18})/g)].map(([, reference = "", at = ""]) => [reference, BigInt(at)])
@@ -172,7 +172,7 @@ const proposeForm = (visit: Visit, text: string, ready: ReadonlyArray<RulableRow
           { method: "post", action: "/unknown/files/propose", enctype: "multipart/form-data", class: "stacked" },
           hidden("form_token", visit.visitor.formToken),
           hidden("seen", ready.map(({ reference, seen }) => `${reference}:${seen}`).join(" ")),
-          // As it is: a browser would change the ends of its lines.
+          // Encoded, because a browser would change the line ends.
           hidden("base64", Buffer.from(text, "utf8").toString("base64")),
           words({
             name: "evidence",

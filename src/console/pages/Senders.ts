@@ -16,19 +16,19 @@ import { fittingTenants, mistakesIn, tenantList } from "../TenantList.ts"
 import { lineOf } from "../TypedText.ts"
 
 const LONGEST_NOTE = 500
-/** Senders are kept in memory; those that are not are read many at once. */
+/** Known senders are cached in memory; this many others are read at once. */
 const READ_TOGETHER = 100
 const UNREADABLE =
   "What is kept does not open: it is damaged, or of another master key. It is sent to no provider. Type it again."
 
-/** The payer of each tenant, as it is sent to providers where a country requires it. An administrator sets it. */
+/** The sender of each tenant, as it is sent to providers where a country requires one. An administrator sets it. */
 export const makeSenders = Effect.gen(function* () {
   const tenants = yield* Tenants
 
   const withSender = (tenant: Tenant) => Effect.map(tenants.sender(tenant.appId), (sender): Paying => ({ tenant, sender }))
   const together = { concurrency: READ_TOGETHER }
 
-  /** The tenants whose sender is as it is asked for. */
+  /** The tenants whose sender has the requested state. */
   const wanted = Effect.fnUntraced(function* (asked: URLSearchParams) {
     const list = yield* tenants.list
     const state = readingOf(asked).value(own.state)
@@ -132,7 +132,7 @@ export const makeSenders = Effect.gen(function* () {
 
 const isTenant = Schema.is(AppId)
 
-/** A tenant and who pays for it. */
+/** A tenant and its sender. */
 interface Paying {
   readonly tenant: Tenant
   readonly sender: Sender | "unreadable" | null

@@ -20,7 +20,7 @@ const TENANTS_SHOWN = 50
 const KEYS_SHOWN = 20
 const HOUR_MS = 3_600_000
 
-/** One tenant on one page: what it has, what it may do, how it fares, and where its lists are. */
+/** One tenant on one page: its floats, its permissions, its state, and links to its lists. */
 export const makeTenants = Effect.gen(function* () {
   const tenants = yield* Tenants
   const ledger = yield* FloatLedger
@@ -74,7 +74,7 @@ export const makeTenants = Effect.gen(function* () {
 
   const shown = Effect.fnUntraced(function* (tenant: Tenant, mode: Mode, { at }: Visit) {
     const { appId } = tenant
-    // As the tenant itself is answered, whichever of its keys asks.
+    // The answer that the tenant itself would get, with any of its keys.
     const caller: Caller = { appId, mode, keyId: "", role: "tenant" }
     const floats = yield* Effect.forEach(Mode.literals, (one) =>
       Effect.map(ledger.positions(appId, one), (positions) => positions.map((position) => floatRow(appId, one, position)))
@@ -242,7 +242,7 @@ const subjects = { tenant: "all of it", destination: "each number", key: "each k
 
 const limitRow = ({ bound, currency, direction, endsAt, length, of, used }: LimitUse): ReadonlyArray<ComponentChild> => {
   const figure = (amount: bigint) => (currency === null ? amount.toLocaleString("en") : money(amount, currency))
-  // The page stands for no key and for no number: each of them has a window of its own.
+  // The page is not about one key or one number, each of which has its own window.
   const isOwn = of !== "tenant" || used === null
   return [
     `${direction}s, ${subjects[of]}`,

@@ -33,7 +33,10 @@ const DELIVERIES_SHOWN = 50
 const REFRESH_SECONDS = 5
 const LONGEST_REASON = 200
 
-/** One transaction: what it is, and everything that happened to it, in its order. `traceUrl` holds `{trace}`; null: traces are nowhere to be seen. */
+/**
+ * One transaction: its fields, and everything that happened to it, in order. `traceUrl` contains `{trace}`; null where traces
+ * cannot be viewed.
+ */
 export const makeTimeline = Effect.fnUntraced(function* (traceUrl: string | null) {
   const transactions = yield* Transactions
   const deliveries = yield* WebhookDeliveries
@@ -135,7 +138,7 @@ const recordFacts = (record: Transaction): ComponentChild => {
   ])
 }
 
-/** The providers that it could go to, in their order, and what became of each. */
+/** The providers that it could have gone to, in their order, with the verdict on each. */
 const candidateTable = (candidates: ReadonlyArray<Candidate>): ComponentChild =>
   table(
     "Each provider that it could go to, in the order in which they were to be tried",
@@ -209,7 +212,7 @@ const actions = (visit: Visit, record: Transaction, isAskable: boolean): Compone
   ]
 }
 
-/** Something that happened, as a line of the timeline. */
+/** An event, as a line of the timeline. */
 interface Happening {
   readonly at: Instant
   readonly tone: Tone
@@ -239,7 +242,7 @@ const momentsOf = (parts: {
       tone: statusTone(status),
       what: `${happeningText(fact, status)}: ${status.replace("_", " ")}`,
       who: fact === "Migrated" ? "an upgrade" : (actors[actor] ?? actor),
-      // A person's words are masked already, and amounts stand beside them.
+      // A person's words are already masked, and amounts stand beside them.
       more: actor === "review" ? (note === "" ? null : h("p", null, said(note))) : noteOf(note)
     })
   )

@@ -34,14 +34,14 @@ import { filtersOf, isWithin, type PageFilters, type Search, searchOf, wordFilte
 const TITLE = "Transactions"
 const SEARCHES_WAIT = "Other searches are under way. Search again in a moment."
 
-/** Finding transactions of every tenant: by a reference of either side, or by what is known of them. */
+/** Finds transactions of every tenant: by a reference of either side, or by what is known about them. */
 export const makeTransactions = Effect.gen(function* () {
   const transactions = yield* Transactions
   const registry = yield* ProviderRegistry
   const vault = yield* Vault
   const filters = filtersOf(registry.known)
 
-  /** A provider's own reference may be known to several, and in both modes. */
+  /** Several providers, in both modes, may have the same reference. */
   const byProvider = Effect.fnUntraced(function* (text: string) {
     const accounts = registry.known.flatMap((provider) => Mode.literals.map((mode) => ({ provider, mode })))
     const found = yield* Effect.forEach(accounts, ({ mode, provider }) => transactions.byProviderReference(provider, mode, text))
@@ -54,7 +54,7 @@ export const makeTransactions = Effect.gen(function* () {
     return Option.isSome(own) ? [own.value.transaction] : yield* byProvider(word)
   })
 
-  /** The same of every tenant. */
+  /** The same for every tenant. */
   const everywhere = Effect.fnUntraced(function* (terms: ReadonlyArray<SearchTerm>, before: Instant | null, mode: Mode | null) {
     const page = { mode, before, limit: ROWS_SHOWN }
     const sought = terms.map((term) => soughtBy(term, vault))
@@ -67,7 +67,10 @@ export const makeTransactions = Effect.gen(function* () {
     } satisfies Said
   })
 
-  /** Records by the whole of what a customer says, whatever it is: one of the terms finds something, or none does. */
+  /**
+   * Finds records by the complete text that a customer quotes, whatever it is: the first kind of term that finds anything
+   * counts.
+   */
   const bySaying = Effect.fnUntraced(function* (
     word: string,
     { after, country, filter: { appId, createdTo, mode } }: Search
@@ -90,13 +93,13 @@ export const makeTransactions = Effect.gen(function* () {
   const isUnknown = ({ reference }: Transaction) =>
     Effect.map(transactions.history(reference), (lines) => ["Unknown", "NotFound"].includes(lines.at(-1)?.fact ?? ""))
 
-  /** Those that the word found, and that fit the rest. */
+  /** The records that the word found and that match the other filters. */
   const fitting = Effect.fnUntraced(function* (items: ReadonlyArray<Transaction>, { filter }: Search) {
     const within = items.filter(isWithin(filter))
     return filter.isUnknown ? yield* Effect.filter(within, isUnknown) : within
   })
 
-  /** One page of what is sought. `only`: the word names one record, and no list. */
+  /** One page of results. `only`: the word names one record, and no list. */
   const foundBy = Effect.fnUntraced(function* (
     search: Search,
     limit: number
@@ -128,7 +131,7 @@ export const makeTransactions = Effect.gen(function* () {
   }
 
   const file = (search: Search) => {
-    // Where a page ended within a millisecond, the next one begins with it again.
+    // If a page ended within a millisecond, the next one begins with that millisecond again.
     const written = new Set<string>()
     return listFile({
       name: "transactions",
@@ -142,7 +145,10 @@ export const makeTransactions = Effect.gen(function* () {
     })
   }
 
-  /** By the address: references, and the end of a number. Other words of a customer stand in no address, and a search for them is noted. */
+  /**
+   * A search by address: references, and the last digits of a number. Other texts that a customer quotes must not be in an
+   * address, and a search for them is recorded.
+   */
   const read = Effect.fn("TransactionsPage.read")((visit: Visit) => answered(visit, addressed(visit)))
 
   const addressed = (visit: Visit): Search => {
@@ -155,7 +161,7 @@ export const makeTransactions = Effect.gen(function* () {
     return search.mistakes.size > 0 ? yield* answered(visit, search) : file(search)
   })
 
-  /** By the form. A search without a word is read by its address, so that it can be passed on. */
+  /** A search by form. Without a word it redirects to an address, so that it can be shared. */
   const search = Effect.fn("TransactionsPage.search")(function* (visit: Visit) {
     const terms = searchOf(visit.form, filters)
     if (terms.word === null && terms.filter.partyEnd === null) return redirect(`/transactions?${keptOf(filters.all, visit.form)}`)
@@ -175,7 +181,10 @@ export const makeTransactions = Effect.gen(function* () {
   } satisfies Room
 })
 
-/** Of whom the words of a customer were looked for: of none by an address, and where the storage cannot look at all tenants. */
+/**
+ * Whose records a customer's words were compared with: none for a search by address, or where the storage cannot search all
+ * tenants.
+ */
 type Reach = "the tenant" | "every tenant" | "some tenants" | "none"
 type Said = TransactionPage<Transaction> & { readonly reach: Reach }
 
@@ -201,8 +210,8 @@ const newestFirst = (found: ReadonlyArray<{ readonly items: ReadonlyArray<Transa
 const NOT_BY_ADDRESS = "A whole number stands in no address: type it into the form."
 
 /**
- * The terms that a word may be: a member of metadata as order=C-1041, else a number, an account, a receipt and the tenant's own id of it alike, which is the
- * value of a member whose name nobody says, or the key of the request.
+ * The terms that a word may stand for: a metadata pair such as order=C-1041; otherwise equally a number, an account, a receipt,
+ * or the tenant's own id, which is a metadata value under an unknown name or the idempotency key.
  */
 const termsOf = (word: string, country: string | null): ReadonlyArray<SearchTerm> => {
   const [, key = "", value = ""] = /^([^=]+)=(.+)$/s.exec(word) ?? []
@@ -233,7 +242,7 @@ const results = ({ items, next, reach }: Said, { word }: Search, visit: Visit, {
   )
 }
 
-/** Of a search by the form the rest is asked for by a form again. */
+/** The next page of a search by form is requested by a form again. */
 const postedEnd = (visit: Visit, place: string | null): ComponentChild => {
   const { after: _, form_token: __, ...again } = Object.fromEntries(visit.form)
   const button = (text: string, more: Readonly<Record<string, string>>) =>
@@ -246,7 +255,7 @@ const postedEnd = (visit: Visit, place: string | null): ComponentChild => {
 
 const askedOf = ({ form: sent, query }: Visit): URLSearchParams => (sent.has("q") ? sent : query)
 
-/** One line a record, the newest first. */
+/** One line per record, newest first. */
 const recordTable = (records: ReadonlyArray<Transaction>, none: string): ComponentChild =>
   table(
     "The newest first",
@@ -264,7 +273,7 @@ const recordTable = (records: ReadonlyArray<Transaction>, none: string): Compone
     none
   )
 
-/** A record as it stands in a file: numbers are masked, as on the page. */
+/** A record as a row of a file: numbers are masked, as on the page. */
 export const recordColumns: ReadonlyArray<readonly [string, (record: Transaction) => CsvValue]> = [
   ["reference", ({ reference }) => reference],
   ["created_at", ({ createdAt }) => iso(createdAt)],

@@ -23,11 +23,11 @@ import { filterForm, keptOf, listEnd, placeOf, placeText, ROWS_SHOWN } from "../
 import { type Answer, auditOf, page, redirect, type Visit } from "../Route.ts"
 import { unsettledAfter, unsettledColumns, unsettledFilters, unsettledNext, unsettledPages } from "../UnsettledList.ts"
 
-/** Of a file of rulings. */
+/** The most rows of a template for rulings. */
 const RULINGS_AT_MOST = 1_000
 const TITLE = "Unknown outcomes"
 
-/** Everything whose outcome is unknown or overdue, and what is done about many of it at once. */
+/** Everything whose outcome is unknown or overdue, and actions on many of them at once. */
 export const makeUnknown = Effect.gen(function* () {
   const work = yield* UnsettledWork
   const queue = yield* UnsettledQueue
@@ -59,7 +59,7 @@ export const makeUnknown = Effect.gen(function* () {
     return listFile({ name: "unknown", columns: unsettledColumns(visit.at), read: unsettledPages(work, filter) })
   })
 
-  /** A file to fill in: those that wait for a person, with the outcome left open. */
+  /** A file to fill in: the transactions that wait for a person, with the outcome left blank. */
   const template = Effect.fn("UnknownPage.template")(function* (visit: Visit): Effect.fn.Return<Answer> {
     const { filter, mistakes } = filters.read(visit.query, visit.at)
     if (mistakes.size > 0) return yield* show(visit)
@@ -207,10 +207,10 @@ const ends: ReadonlyArray<readonly [Handled["what"], string]> = [
   ["acknowledged", "acknowledged: its alerts rest for a day"],
   ["left", "left as it is"]
 ]
-/** So many of a kind are named. */
+/** The most of each kind that are named. */
 const NAMED = 100
 
-/** The end of each. */
+/** The result for each. */
 const ended = (handled: ReadonlyArray<Handled>, back: string): Answer =>
   page("Results", [
     ends.flatMap(([what, text]) => {

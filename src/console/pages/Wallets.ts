@@ -13,7 +13,7 @@ import { badge, money, section, table, time } from "../Elements.ts"
 import type { Room } from "../Handler.ts"
 import { page } from "../Route.ts"
 
-/** The wallets at providers against the floats of all tenants. */
+/** The wallets at providers compared with the floats of all tenants. */
 export const makeWallets = Effect.gen(function* () {
   const balances = yield* WalletBalances
   const status = yield* GatewayStatus

@@ -29,9 +29,9 @@ import {
 } from "../ListFilters.ts"
 import { type Answer, auditOf, page, redirect, type Visit } from "../Route.ts"
 
-/** Parked ones that are read at once to be sent again. */
+/** The parked deliveries read at once for redelivery. */
 const PARKED_A_READ = 100
-/** One press of the button sends at most so many again. */
+/** One press of the button sends at most this many again. */
 const MOST_AT_ONCE = 500
 const TENANTS_NAMED = 50
 
@@ -42,7 +42,7 @@ interface Owner {
   readonly endpoint: EndpointName | null
 }
 
-/** Endpoints of tenants, what was delivered there, and sending many again. */
+/** Endpoints of tenants, their deliveries, and redelivering many at once. */
 export const makeWebhooks = Effect.gen(function* () {
   const endpoints = yield* WebhookEndpoints
   const deliveries = yield* WebhookDeliveries
@@ -116,7 +116,7 @@ export const makeWebhooks = Effect.gen(function* () {
     })
   })
 
-  /** Those that were selected, or all that are parked. */
+  /** The selected deliveries, or all parked ones. */
   const chosen = Effect.fnUntraced(function* ({ form }: Visit, owner: Owner) {
     if (form.get("all") !== "parked") return form.getAll("id").filter(isReference).slice(0, MOST_AT_ONCE)
     const ids: Array<Reference> = []
@@ -192,11 +192,11 @@ const deliveryStatus = oneOf("status", "Status", DeliveryStatus.literals)
 const { to: createdBefore } = timeFilters("Created")
 const filters = [tenantFilter, mode, endpoint, deliveryStatus, createdBefore] satisfies ReadonlyArray<Filter<unknown>>
 
-/** A tenant's deliveries, as the address narrows them down. */
+/** A tenant's deliveries, narrowed down by the query. */
 interface DeliveryList {
   readonly owner: Owner
   readonly status: DeliveryStatus | null
-  /** The list begins after it; null at the newest. */
+  /** The list begins after it; null: with the newest. */
   readonly newest: DeliveryCursor | null
 }
 
