@@ -53,33 +53,33 @@ import { endpointConnection } from "./services/webhooks/EndpointConnection.ts"
 import { WebhookDispatcher } from "./services/webhooks/WebhookDispatcher.ts"
 
 export type Settings = Config.Settings
-/** Settings that say where the database is and what seals its secrets. */
+/** Settings that also say where the database is and which key seals its secrets. */
 export type ReadySettings = Settings & {
   readonly databaseUrl: Redacted.Redacted
   /**
-   * The same database as its owner, for the process that brings its schema up to date; null: the role of `databaseUrl` does so, or this
-   * process does not.
+   * The same database as its owner, for the process that migrates the schema; null: the role of `databaseUrl` migrates it, or
+   * this process does not.
    */
   readonly ownerUrl: Redacted.Redacted | null
-  /** The database's own folder, where this installation runs its server; null: it runs elsewhere. */
+  /** The database's own folder, where this installation runs its server; null: the server runs elsewhere. */
   readonly databaseFolder: string | null
   readonly masterKey: Redacted.Redacted
 }
 
-/** The environment that settings are read from, and the settings as they are read from it. */
+/** The environment that settings are read from, and the settings read from it. */
 export const { Environment, realParts, settings } = Config
 
 export const randomSource = RandomSourceLive
 
 export const contractFees = contractPrices
 
-/** Why providers of a corridor would be passed over, by the settings. */
+/** Why providers of a corridor would be passed over, according to the settings. */
 export { corridorDoubts }
 
 /** Every provider that this program knows, registered or not. */
 export const providerNames = knownProviders.map(({ name }) => name)
 
-/** Where the console of a gateway is, and its listener for scrapes and load balancers. */
+/** The address of a gateway's console, and of its listener for scrapes and load balancers. */
 export { ConsoleAddress, ManagementAddress }
 
 /** The processes of a data folder, for the commands that run them. */
@@ -87,22 +87,25 @@ export const embeddedPostgres = EmbeddedPostgres
 export type { EmbeddedDatabase }
 export const localProcess = LocalProcess
 export const folderLock = withFolderLock
-/** The database's words of a file that it cannot read, where something ended for that. */
+/** The database's message for a file that it cannot read, where that caused the failure. */
 export const damage = damageIn
 
 /** Fails where a gateway could not listen. */
 export { ensureListenable }
 
-/** Logs as the settings want them, on standard error. */
+/** Logs as configured, on standard error. */
 export const logs = Layer.unwrap(
   Effect.map(Config.settings, ({ logFormat, logLevel }) => Logs.layer({ format: logFormat, level: logLevel }))
 )
 
-/** The schema brought up to date by its owner, and what gateways run as allowed to use it; answers what was applied. */
+/** Migrates the schema as its owner, and grants the gateways' role what it needs; returns what was applied. */
 export const migrate = ({ databaseUrl, migrationDatabaseUrl, ownerUrl }: ReadySettings) =>
   Database.migrateAsOwner({ databaseUrl, ownerUrl: ownerUrl ?? migrationDatabaseUrl })
 
-/** Divides the tables over a cluster, as their owner; answers the statements that it ran. And the statements alone. */
+/**
+ * `distribute` distributes the tables over a cluster, as their owner, and returns the statements that it ran;
+ * `distributionPlan` only returns the statements.
+ */
 export const distribute = (settings: ReadySettings) => Effect.provide(Distribute.run, ownersDatabase(settings))
 export const distributionPlan = (settings: ReadySettings) => Effect.provide(Distribute.plan, ownersDatabase(settings))
 
@@ -113,10 +116,10 @@ const ownersDatabase = ({ databaseUrl, migrationDatabaseUrl, ownerUrl }: ReadySe
 export const keyRotation = (settings: ReadySettings) =>
   Layer.provide(MasterKeyRotationPg.layer(settings.masterKey), Database.migratedLayer(settings))
 
-/** Every port on the database, whose schema is brought up to date first, and whose time is everybody's. */
+/** Every port on the database. The schema is migrated first, and the clock is the database's. */
 export const ports = Ports.onDatabaseTime
 
-/** Compares accounts, and notes refunds; neither listeners nor workers. */
+/** Compares accounts, and records refunds; neither listeners nor workers. */
 export const reconciliation = (settings: ReadySettings) => Layer.provideMerge(Reconciliation.layer, services(settings))
 
 /** The same, and books the fees that statements name. */
@@ -126,13 +129,13 @@ export const feeBooking = (settings: ReadySettings) =>
     Layer.provideMerge(services(settings))
   )
 
-/** Asks providers about single transactions; neither listeners nor workers. */
+/** Polls providers for single transactions; neither listeners nor workers. */
 export const outcomePolling = (settings: ReadySettings) => services(settings)
 
-/** The providers alone. */
+/** Only the providers. */
 export const providers = (settings: ReadySettings) => Layer.provide(pacedProviders(settings), ports(settings))
 
-/** How things stand, and which providers can be asked about it. */
+/** The gateway's state, and the providers that can be polled. */
 export const gatewayStatus = (settings: ReadySettings) => Layer.provideMerge(pacedProviders(settings), ports(settings))
 
 /** Everything but the listeners and the workers. */
@@ -148,7 +151,7 @@ const services = (settings: ReadySettings) => {
   return Layer.provideMerge(corridorDoubtsBy(settings.providers), Layer.provideMerge(served, counts))
 }
 
-/** The client of Redis is read only where it is set: it is as much code as all of ours. */
+/** The Redis client is loaded only where Redis is configured: it is as much code as all of ours. */
 const rateLimits = ({ redisUrl }: Settings) =>
   redisUrl === null
     ? RateLimitsMemory
@@ -156,7 +159,7 @@ const rateLimits = ({ redisUrl }: Settings) =>
         Effect.promise(async () => (await import("./persistence/requests/RateLimitsRedis.ts")).RateLimitsRedis.layer(redisUrl))
       )
 
-/** The accounts, each at its pace, which all nodes share where Redis is set. */
+/** The accounts, each with its rate limit, which all nodes share where Redis is configured. */
 const pacedProviders = (settings: Settings, limits: Layer.Layer<RateLimits> = rateLimits(settings)) =>
   Layer.provide(
     providerRegistry(settings.providers),
@@ -164,8 +167,9 @@ const pacedProviders = (settings: Settings, limits: Layer.Layer<RateLimits> = ra
   )
 
 /**
- * The whole gateway for as long as the Layer lives: listeners, workers and all that they stand on. Closing it takes the API away
- * first, which drains, then the workers, then the management listener, which says meanwhile that the process is draining.
+ * The whole gateway for as long as the Layer lives: listeners, workers and everything that they need. Closing it first stops
+ * the API, which drains, then the workers, and last the management listener, which meanwhile reports that the process is
+ * draining.
  */
 export const gateway = (settings: ReadySettings, build: Build) =>
   Layer.unwrap(
@@ -186,7 +190,7 @@ export const gateway = (settings: ReadySettings, build: Build) =>
     )
   ).pipe(Layer.provideMerge(logs))
 
-/** The operators' console, where it is wanted; its pages are read only then. */
+/** The operators' console, if it is configured; only then is its code loaded. */
 const operatorConsole = ({ console: { approvalFrom, port, ...settings }, keepAliveMs, trustedProxies }: Settings) =>
   Layer.unwrap(
     port === null
@@ -257,7 +261,10 @@ const management = (
 const readWith = ({ read, tenantFloats }: GatewayStatus["Service"], tenants: Settings["floatTenants"]) =>
   tenants.length === 0 ? read : Effect.zipWith(read, tenantFloats(tenants), (all, own) => ({ ...all, tenantFloats: own }))
 
-/** The program does not use the machine's clock, but whatever else runs there does: certificates, logs of the system, a database beside it. */
+/**
+ * The program does not use the machine's clock, but everything else on the machine does: certificates, system logs, a database
+ * beside it.
+ */
 const wrongClock = (skewMs: number): string | null =>
   Math.abs(skewMs) <= READY_SKEW_AT_MOST_MS
     ? null
@@ -267,7 +274,7 @@ interface CollectorSettings {
   readonly telemetry: Omit<TelemetryOptions, "serviceVersion">
 }
 
-/** The code that speaks to a collector is loaded only where one is set: it is as much code as all of ours. */
+/** The code for a collector is loaded only where one is configured: it is as much code as all of ours. */
 const telemetryWhereSet = (
   { telemetry }: CollectorSettings,
   serviceVersion: string,
@@ -282,7 +289,7 @@ const telemetryWhereSet = (
         })
       )
 
-/** Work that goes on beside the requests. */
+/** Work that runs beside the requests. */
 const besideRequests = Layer.effectDiscard(
   Effect.gen(function* () {
     yield* runTogether([yield* WebhookDispatcher, yield* OutcomePoller, yield* ProviderCallbacks])
@@ -295,7 +302,7 @@ const besideRequests = Layer.effectDiscard(
   })
 )
 
-/** Whether what was done before is safe from this process itself, in one line of the log where it is not. */
+/** Logs one line where this process could change evidence of the past. */
 const protectionAnnounced = ({ migrationDatabaseUrl }: Pick<Settings, "migrationDatabaseUrl">) =>
   Layer.effectDiscard(
     Effect.gen(function* () {

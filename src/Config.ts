@@ -32,7 +32,7 @@ import { knownProviders } from "./providers/Registry.ts"
 /** Every setting (contract OPS-4). Durations are milliseconds unless the name says otherwise. */
 export type Settings = ReturnType<typeof parse>
 
-/** All that is wrong with the environment, one line a mistake; never a secret's value. */
+/** Every mistake in the environment, one line each; never a secret's value. */
 class InvalidSettings extends Schema.TaggedError<InvalidSettings>()("InvalidSettings", {
   mistakes: Schema.Array(Schema.String)
 }) {
@@ -41,7 +41,7 @@ class InvalidSettings extends Schema.TaggedError<InvalidSettings>()("InvalidSett
   }
 }
 
-/** The process's environment, unless a command or a test puts another in its place. */
+/** The process's environment, unless a command or a test replaces it. */
 export const Environment: Context.Reference<Variables> = Context.Reference<Variables>("gateway/Environment", {
   defaultValue: () => process.env
 })
@@ -53,7 +53,7 @@ export const settings: Effect.Effect<Settings, InvalidSettings> = Effect.flatMap
   return mistakes.length === 0 ? Effect.succeed(read) : Effect.fail(new InvalidSettings({ mistakes }))
 })
 
-/** Names of the settings by which real money, or the installation that it is in, can be reached; in the order of their names. */
+/** The names of the settings that give access to real money or to the installation around it, in alphabetical order. */
 export const realParts: Effect.Effect<ReadonlyArray<string>> = Effect.map(Environment, (variables) => {
   const accounts = knownProviders.map(({ name }) => `${name.toUpperCase()}_`)
   return Object.keys(variables)
@@ -79,7 +79,7 @@ const testCeilings: Readonly<Record<Currency, MinorUnits>> = {
   GBP: minor(400n)
 }
 
-/** A nonce is kept this much longer than any signature with it can be accepted. */
+/** A nonce is stored this much longer than a signature with it can be accepted. */
 const NONCE_MARGIN_SECONDS = 30
 const LOOPBACK = "127.0.0.1"
 const MAX_SECONDS = 3600
@@ -107,11 +107,11 @@ const parse = (variables: Variables, mistakes: Array<string>) => {
     host: read("HOST", LOOPBACK, hostName),
     port,
     managementPort,
-    /** Not `host`: what listens there asks for no key. */
+    /** Not `host`: the management listener requires no key. */
     managementHost: read("MANAGEMENT_HOST", LOOPBACK, hostName),
     console: consoleOf(read, mistakes, [port, managementPort]),
     ...databases,
-    /** How large the disk of the database is, in bytes; null: measured where it is on this machine. */
+    /** The size of the database's disk, in bytes; null: measured, if it is on this machine. */
     databaseDisk: read.optional("DATABASE_DISK", size),
     dataDir: read("DATA_DIR", ".data", text),
     /** 32 bytes as base64; null: generated into `dataDir`. */
@@ -124,18 +124,18 @@ const parse = (variables: Variables, mistakes: Array<string>) => {
     ...metricsOf(read),
     /** Null: each process counts for itself. */
     redisUrl: redisUrlOf(read, mistakes),
-    /** How often one key may ask. */
+    /** The rate limits of one key. */
     rateLimits: rateLimitsOf(read),
-    /** The name servers for the names in tenants' endpoints; empty: the name servers of the machine. */
+    /** The name servers for the names in tenants' endpoints; empty: the machine's own. */
     webhookNameServers: read("WEBHOOK_NAME_SERVERS", "", list(nameServer)),
     trustedProxies: read("TRUSTED_PROXIES", "", list(network)),
-    /** How many connections this process holds at once, and how many of them one address may; more are closed. */
+    /** The most connections of this process at once, and of one address; further ones are closed. */
     connectionSlots: {
       inAll: read("CONNECTIONS_AT_ONCE", "4096", wholeNumber(1, LARGEST_CROWD)),
       anAddress: read("CONNECTIONS_AN_ADDRESS", "1024", wholeNumber(1, LARGEST_CROWD))
     },
     ...keepAliveOf(read),
-    /** How many requests this process works on at once; more are shed. */
+    /** The most requests that this process handles at once; further ones are shed. */
     requestSlots: {
       reads: read("REQUESTS_AT_ONCE_READS", "1024", wholeNumber(1, LARGEST_CROWD)),
       money: read("REQUESTS_AT_ONCE_MONEY", "1024", wholeNumber(1, LARGEST_CROWD))
@@ -155,7 +155,7 @@ const metricsOf = (read: Reader) => ({
   floatTenants: read("METRICS_FLOAT_TENANTS", "", fewTenants)
 })
 
-/** Each is a series for every currency, mode and account. */
+/** Each adds a series for every currency, mode and account. */
 const FLOAT_TENANTS_AT_MOST = 50
 
 const fewTenants: Rule<ReadonlyArray<AppId>> = {
@@ -170,16 +170,19 @@ const appId: Rule<AppId> = { meaning: "a tenant", of: (value) => Option.getOrUnd
 const decodeAppId = Schema.decodeUnknownOption(AppId)
 
 const keepAliveOf = (read: Reader) => ({
-  /** How long a connection is kept between two requests: longer than a proxy in front keeps it, or a request meets a closing one. */
+  /**
+   * How long an idle connection is kept open: longer than a proxy in front keeps it, otherwise a request may meet a closing
+   * connection.
+   */
   keepAliveMs: read("KEEP_ALIVE", "75s", longerThanZero),
-  /** How long a stopping process answers on connections that are open and idle. All connections end soon after the longest. */
+  /** How long a stopping process still answers on idle connections. All connections are closed soon after the longest value allowed. */
   keepAliveDrainMs: read("KEEP_ALIVE_DRAIN", "5s", durationUpTo("8s"))
 })
 
 const rateLimitsOf = (read: Parameters<typeof policyOf>[0]) => ({
   reads: read("RATE_LIMIT_READS", "500/s:1000", rate),
   money: read("RATE_LIMIT_MONEY", "200/s:400", rate),
-  /** How many webhook deliveries one tenant orders, by a test or again. */
+  /** How many webhook deliveries one tenant may order, by tests and redeliveries together. */
   deliveries: read("RATE_LIMIT_DELIVERIES", "10/m:10", rate)
 })
 
@@ -190,7 +193,7 @@ const uncheckedCertificates = ({ NODE_TLS_REJECT_UNAUTHORIZED: rejects }: Variab
       ]
     : []
 
-/** The durations that are shorter than those which they have to outlast. */
+/** The durations that are shorter than those that they have to outlast. */
 const tooShort = ({ idempotencyLeaseMs, notFoundGraceMs, providerTimeoutMs }: ReturnType<typeof policyOf>) => {
   const [onItsWay, lease] = [longestInFlightMs(providerTimeoutMs), shortestLeaseMs(providerTimeoutMs)]
   const because = "with this PROVIDER_TIMEOUT_MS"
@@ -206,7 +209,7 @@ const tooShort = ({ idempotencyLeaseMs, notFoundGraceMs, providerTimeoutMs }: Re
 
 const seconds = (ms: number): string => `${Math.ceil(ms / 1000)}s`
 
-/** The accounts that are set, at the providers that this program knows. */
+/** The configured accounts, at the providers that this program knows. */
 const providers = (
   read: Reader,
   mistakes: Array<string>,

@@ -8,7 +8,10 @@ export const databasesOf = (read: Reader, mistakes: Array<string>) => {
   const databases = {
     /** Null: the embedded PostgreSQL under `dataDir`. */
     databaseUrl: databaseUrlOf(read, mistakes, "DATABASE_URL", isMeant),
-    /** The same database as its owner, for `migrate` alone; null: the role of the other owns its tables, or another tool migrates. */
+    /**
+     * The same database as its owner, for `migrate` alone; null: the role of `databaseUrl` owns its tables, or another tool
+     * migrates.
+     */
     migrationDatabaseUrl: databaseUrlOf(read, mistakes, "MIGRATION_DATABASE_URL", isMeant)
   }
   if (databases.migrationDatabaseUrl !== null && databases.databaseUrl === null)
@@ -16,7 +19,7 @@ export const databasesOf = (read: Reader, mistakes: Array<string>) => {
   return databases
 }
 
-/** The traffic to another machine's database is safe from reading and change on the way. */
+/** The connection to a database on another machine must be encrypted and authenticated. */
 const databaseUrlOf = (read: Reader, mistakes: Array<string>, name: string, isMeant: boolean) => {
   const url = read.optional(name, postgresUrl)
   const way = url === null ? null : databaseRoute(Redacted.value(url))
@@ -29,7 +32,7 @@ const databaseUrlOf = (read: Reader, mistakes: Array<string>, name: string, isMe
   return url
 }
 
-/** No host at all is this one, as is a path, which is a socket's. */
+/** No host at all means this machine, as does a path, which is a socket's. */
 const isThisMachine = (host: string): boolean => host === "" || host.startsWith("/") || isLoopbackHost(host)
 
 export const redisUrlOf = (read: Reader, mistakes: Array<string>) => {
@@ -43,10 +46,10 @@ export const redisUrlOf = (read: Reader, mistakes: Array<string>) => {
   return url
 }
 
-/** Read by the exporters of each signal, also by one that a later release brings. */
+/** The exporters of each signal read them, including those of a signal that a later release may add. */
 const COLLECTORS_HEADERS = /^OTEL_(\w+_)?HEADERS$/
 
-/** The export to a collector holds no secret; the collector's own credentials are one. */
+/** The export to a collector contains no secret, but the collector's own credentials are one. */
 export const collector = (read: Reader, mistakes: Array<string>, signal: string) => {
   const url = read.optional(`${signal}_ENDPOINT`, collectorUrl)
   if (url === null || !isPlain(url)) return url
@@ -61,8 +64,8 @@ const hasUser = (url: string): boolean => new URL(url).username !== "" || new UR
 const isPlain = (url: string): boolean => new URL(url).protocol === "http:" && !isLoopback(url)
 
 /**
- * Whether a development's gateway has to keep away from what a setting names: a database or an account that is not its own, also where it
- * is reached through this machine, or the cache of other nodes. `accounts` are the beginnings of the providers' settings.
+ * Whether a development gateway must not use what a setting names: a database or an account that is not its own, even if it is
+ * reached through this machine, or the cache of other nodes. `accounts` are the prefixes of the providers' settings.
  */
 export const isRealPart = (name: string, value: string, accounts: ReadonlyArray<string>): boolean => {
   if (value === "") return false

@@ -4,7 +4,7 @@ import { type MinorUnits, minor } from "./domain/Money.ts"
 
 const LARGEST_PORT = 65_535
 
-/** From about 500 US dollars on, in minor units, a ruling of the console takes two people. */
+/** From about 500 US dollars, in minor units, a ruling in the console takes two people. */
 const approvalFromDefault: Readonly<Record<Currency, MinorUnits>> = {
   UGX: minor(1_900_000n),
   RWF: minor(700_000n),
@@ -34,13 +34,13 @@ const amountsRule: Rule<Partial<Record<Currency, MinorUnits>>> = {
   }
 }
 
-/** Where the operators' console is, and where people find it. A port that is null: there is none. */
+/** Where the operators' console listens, and its address for people. No console where the port is null. */
 export const consoleOf = (read: Reader, mistakes: Array<string>, others: ReadonlyArray<number>) => {
   const port = read.optional("CONSOLE_PORT", wholeNumber(0, LARGEST_PORT))
   const host = read("CONSOLE_HOST", "127.0.0.1", hostName)
-  /** As it stands in the browser; null: the listener's own. */
+  /** The console's URL as the browser shows it; null: the listener's own. */
   const url = read.optional("CONSOLE_URL", httpUrl)
-  /** Where a trace can be seen, with `{trace}` for its id. */
+  /** Where a trace can be viewed, with `{trace}` in place of its id. */
   const traceUrl = read.optional("CONSOLE_TRACE_URL", traceAddress)
   const approvalFrom = { ...approvalFromDefault, ...read("CONSOLE_APPROVAL_FROM", "", amountsRule) }
   if (port !== null && port !== 0 && others.includes(port))
@@ -58,5 +58,5 @@ const traceAddress: Rule<string> = {
   of: (value) => (value.includes("{trace}") ? httpUrl.of(value) : undefined)
 }
 
-/** A listener on "any address" is one for other machines, although connecting to it leads to this one. */
+/** A listener on "any address" is open to other machines, although connecting to it reaches this one. */
 const isReachable = (host: string): boolean => host === "0.0.0.0" || !isLoopbackHost(host)

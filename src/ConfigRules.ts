@@ -5,13 +5,13 @@ import type { RateLimit } from "./services/ports/RateLimits.ts"
 
 export type Variables = Readonly<Record<string, string | undefined>>
 
-/** How one setting is read: what it must be, and its value, or undefined where the text is not that. */
+/** How one setting is read: what it must be, and its value, or undefined where the text is invalid. */
 export interface Rule<A> {
   readonly meaning: string
   readonly of: (text: string) => A | undefined
   /** Its text is never shown. */
   readonly isSecret?: boolean
-  /** The mistakes in a refused text, a sentence each, where that takes more than `meaning`. */
+  /** The mistakes in a rejected text, one sentence each, where `meaning` is not enough. */
   readonly mistakes?: (text: string) => ReadonlyArray<string>
 }
 
@@ -26,7 +26,7 @@ export const reader = (variables: Variables, mistakes: Array<string>) => {
     const all = rule.mistakes?.(value).map((one) => `${name}: ${one}`) ?? [
       `${name} must be ${rule.meaning}${rule.isSecret === true ? "" : `, not ${JSON.stringify(value)}`}`
     ]
-    // A setting of both modes is read for each of them.
+    // A setting that both modes share is read once for each of them.
     mistakes.push(...all.filter((one) => !mistakes.includes(one)))
     return undefined
   }
@@ -41,7 +41,7 @@ export const reader = (variables: Variables, mistakes: Array<string>) => {
     const value = given(name)
     return value === undefined ? null : (check(name, value, rule) ?? null)
   }
-  /** The first variable of such a name that is set, known to the gateway or not. */
+  /** The first variable with such a name that is set, whether the gateway knows it or not. */
   const named = (name: RegExp): string | undefined =>
     Object.keys(variables).find((one) => name.test(one) && given(one) !== undefined)
   return Object.assign(read, { optional, named, has: (name: string) => given(name) !== undefined })
@@ -70,7 +70,7 @@ export const oneOf = <const A>(choices: Readonly<Record<string, A>>): Rule<A> =>
   of: (value) => (Object.hasOwn(choices, value.toLowerCase()) ? choices[value.toLowerCase()] : undefined)
 })
 
-/** One of these words, written as here. */
+/** One of these words, in this spelling. */
 export const words = <const W extends string>(meaning: string, ...all: ReadonlyArray<W>): Rule<W> => ({
   meaning,
   of: (value) => all.find((word) => word === value)
@@ -141,10 +141,10 @@ export const httpsUrl: Rule<string> = {
   of: (value) => (value.startsWith("https://") ? httpUrl.of(value) : undefined)
 }
 
-/** May hold a user and a password, also where it is no address: its text is never shown. */
+/** May contain a user and a password, even if it is no valid address: its text is never shown. */
 export const collectorUrl: Rule<string> = { ...httpUrl, isSecret: true }
 
-/** A rate such as `500/s:1000`: so many a second, minute or hour, and how many at once. */
+/** A rate such as `500/s:1000`: how many per second, minute or hour, and how many at once. */
 export const rate: Rule<RateLimit | "off"> = {
   meaning: "off, or a rate and its burst such as 500/s:1000",
   of: (value) => {
@@ -190,14 +190,14 @@ export const postgresUrl: Rule<Redacted.Redacted> = {
 /** Whether an address leads to this machine and nowhere else. */
 export const isLoopback = (url: string): boolean => isLoopbackHost(new URL(url).hostname)
 
-/** The same of a host alone, IPv6 with its brackets or without. */
+/** The same for a host alone, IPv6 with or without its brackets. */
 export const isLoopbackHost = (host: string): boolean => {
   const address = host.replace(/^\[(.*)\]$/, "$1")
   const version = isIP(address)
   return version === 0 ? address.toLowerCase() === "localhost" : loopback.check(address, version === 4 ? "ipv4" : "ipv6")
 }
 
-// An IPv4 address that is written as an IPv6 one is checked as the IPv4 address that it is.
+// An IPv4-mapped IPv6 address is checked as the IPv4 address that it is.
 const loopback = new BlockList()
 loopback.addSubnet("127.0.0.0", 8, "ipv4")
 // A connection to "any address" reaches this machine.

@@ -3,13 +3,16 @@ import { Redacted } from "effect"
 import { collector } from "./ConfigAddresses.ts"
 import { boolean, oneOf, type Reader, type Rule, text, wholeNumber } from "./ConfigRules.ts"
 
-/** Where one signal goes, and with what; null in `Settings` where it goes nowhere. */
+/** Where one signal is exported to, and how; null in `Settings` where it is not exported. */
 export interface SignalSettings {
   readonly url: string
-  /** They may let it in: never shown. */
+  /** They may be credentials: never shown. */
   readonly headers: Redacted.Redacted<Readonly<Record<string, string>>>
   readonly timeoutMs: number
-  /** In PEM: who signed the collector's certificate, and what the gateway shows it; null: the authorities of the runtime, and nothing. */
+  /**
+   * In PEM: the authority that signed the collector's certificate, and the gateway's client certificate; null: the runtime's
+   * authorities, and no client certificate.
+   */
   readonly authority: string | null
   readonly certificate: string | null
   readonly key: Redacted.Redacted | null
@@ -59,8 +62,8 @@ const sdkLogLevels = oneOf({
 const temporalities = oneOf({ cumulative: "cumulative", delta: "delta", lowmemory: "delta" })
 
 /**
- * The standard OTEL_* variables, as far as the gateway reads them itself. The SDK reads those of samplers, and of the limits, batches and
- * compression of spans. Nothing is sent where no endpoint is set. The setting of one signal comes before that of all.
+ * The standard OTEL_* variables that the gateway reads itself. The SDK reads those of samplers, and of the limits, batches and
+ * compression of spans. Nothing is sent where no endpoint is set. The setting of one signal takes precedence over that of all.
  */
 export const telemetryOf = (read: Reader, mistakes: Array<string>) => {
   const isDisabled = read("OTEL_SDK_DISABLED", "false", boolean)
@@ -87,7 +90,7 @@ export const telemetryOf = (read: Reader, mistakes: Array<string>) => {
     const authority = read.optional(`${prefix}_CERTIFICATE`, file) ?? shared.authority
     const certificate = read.optional(`${prefix}_CLIENT_CERTIFICATE`, file) ?? shared.certificate
     const key = read.optional(`${prefix}_CLIENT_KEY`, file) ?? shared.key
-    // The path is appended to the address of all signals only.
+    // The path is appended only to the endpoint that all signals share.
     const url = own ?? (everywhere === null ? null : `${everywhere.replace(/\/+$/, "")}/v1/${name.toLowerCase()}`)
     if (isDisabled || !isExported || url === null) return null
     const login = { authority, certificate, key: key === null ? null : Redacted.make(key) }
@@ -105,7 +108,7 @@ export const telemetryOf = (read: Reader, mistakes: Array<string>) => {
     metricsCompression: read.optional("OTEL_EXPORTER_OTLP_METRICS_COMPRESSION", compressions) ?? shared.compression,
     metricsTemporality: read("OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE", "cumulative", temporalities),
     serviceName: read("OTEL_SERVICE_NAME", attributes["service.name"] ?? "payment-gateway", text),
-    /** Of the resource, beside its name and its version. */
+    /** Attributes of the resource, beside its name and its version. */
     attributes
   }
 }

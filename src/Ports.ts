@@ -49,16 +49,16 @@ import { WebhookEndpointsPg } from "./persistence/webhooks/WebhookEndpointsPg.ts
 import { WebhookOutboxPg } from "./persistence/webhooks/WebhookOutboxPg.ts"
 import { Policy } from "./services/ports/Policy.ts"
 
-/** Where the database is, what seals its secrets, and the settings that rules need. */
+/** Where the database is, which key seals its secrets, and the settings that rules need. */
 export interface DatabaseSettings {
   readonly databaseUrl: Redacted.Redacted
-  /** The owner's, where the schema is brought up to date with it; null or absent: with the other. */
+  /** The owner's URL, if the schema is migrated with it; null or absent: migrated with `databaseUrl`. */
   readonly ownerUrl?: Redacted.Redacted | null
   readonly masterKey: Redacted.Redacted
   readonly policy: Policy["Service"]
 }
 
-/** Screening decides by its rows; a real screening service takes their place here. */
+/** Screening decides by the denylist's rows; a real screening service would replace them here. */
 const screeningByRows = Layer.provideMerge(ScreeningByRows, DenylistPg)
 
 /** The overview shows the end of the audit log. */
@@ -118,9 +118,9 @@ const portsOn = <R, E>(database: Layer.Layer<R | SqlClient.SqlClient, E>, { mast
 }
 
 export const Ports = {
-  /** Every port on the database, whose schema is brought up to date first. The clock is the caller's. */
+  /** Every port on the database, whose schema is migrated first. The clock is the caller's. */
   layer: (settings: DatabaseSettings) => portsOn(databaseOf(settings), settings),
 
-  /** The same; what is built on it takes its time from the database. */
+  /** The same, with the database's clock for everything that is built on it. */
   onDatabaseTime: (settings: DatabaseSettings) => portsOn(Layer.provideMerge(DatabaseClock, databaseOf(settings)), settings)
 }

@@ -61,7 +61,7 @@ import { Webhooks } from "./services/webhooks/Webhooks.ts"
 
 type PortsLayer = ReturnType<typeof Ports.layer>
 
-/** The foundations of the services: the outside world and the ports. A test puts a world of its own there. */
+/** The foundations of the services: the outside world and the ports. A test provides its own. */
 interface Foundations<P> {
   readonly providers: Layer.Layer<ProviderRegistry, never, Vault | AccountClaims | ProviderMemory>
   readonly ports: Layer.Layer<
@@ -106,7 +106,7 @@ export const servicesOn = <P = never>({ limits, ports, providers, sender }: Foun
   )
 }
 
-/** The services of the console's pages besides the gateway's own. */
+/** The services that the console's pages need in addition to the gateway's own. */
 export const consoleServices = (approvalFrom: ApprovalAmounts) =>
   Approvals.layer.pipe(
     Layer.provideMerge(

@@ -7,12 +7,12 @@ import { type Instant, instantOf } from "../domain/Instant.ts"
 import { LARGEST_AMOUNT, MinorUnits } from "../domain/Money.ts"
 import { CommandRefusal } from "./CommandRefusal.ts"
 
-/** Of a column of the type bigint. */
+/** The largest value of a bigint column. */
 const LARGEST_REVISION = 2n ** 63n - 1n
 
-// Arguments and flags that several commands take. A value that does not fit is wrong usage: exit code 2, before anything is read.
+// Arguments and flags that several commands share. An invalid value is wrong usage: exit code 2, before anything is read.
 
-/** Says what a command does, and shows examples of it: each a command line, and what it is for. */
+/** Describes a command, with examples: each is a command line and its purpose. */
 export const help =
   (description: string, ...examples: ReadonlyArray<readonly [command: string, description: string]>) =>
   <Name extends string, Input, Context, E, R>(command: Command.Command<Name, Input, Context, E, R>) =>
@@ -27,10 +27,10 @@ export const choice = <const Choices extends ReadonlyArray<string>>(name: string
 export const flag = <A>(name: string, schema: Schema.Codec<A, string>, description: string) =>
   Flag.String(name).pipe(Flag.withSchema(schema), Flag.withDescription(description))
 
-/** A text that is not empty and has a bounded length. */
+/** A non-empty text of bounded length. */
 export const Words = (maximum: number) => Schema.Trim.check(Schema.isNonEmpty(), Schema.isMaxLength(maximum))
 
-/** A whole number from one on, as text. */
+/** A whole number from 1 on, as text. */
 export const WholeNumber = (maximum: number) =>
   Schema.FiniteFromString.check(Schema.isInt(), Schema.isBetween({ minimum: 1, maximum }))
 
@@ -41,7 +41,7 @@ export const reason = words("reason", 500, "why, for the audit log")
 export const isGiven = (name: string, description: string) =>
   Flag.Boolean(name).pipe(Flag.withDefault(false), Flag.withDescription(description))
 
-/** Null where the flag is not there. */
+/** Null where the flag is absent. */
 export const only = <A>(flag: Flag.Flag<A>, description: string) =>
   flag.pipe(Flag.optional, Flag.withDescription(description), Flag.map(Option.getOrNull))
 
@@ -77,14 +77,14 @@ export const AmountOrNothing = Schema.BigIntFromString.pipe(
   Schema.decodeTo(Schema.toType(MinorUnits))
 )
 
-/** A record's revision, as it is printed: it grows with every change of the record. */
+/** A record's revision, as it is printed; it increases with every change of the record. */
 export const Revision = Schema.BigIntFromString.pipe(
   Schema.check(Schema.isBetweenBigInt({ minimum: 1n, maximum: LARGEST_REVISION }))
 )
 
 export const amountMinor = flag("amount-minor", Amount, "a whole number of the currency's smallest unit, more than zero")
 
-/** A moment of UTC, as it is printed: 2026-01-31T12:00:00.000Z. */
+/** A UTC time, as it is printed: 2026-01-31T12:00:00.000Z. */
 export const MomentText = Schema.String.check(
   Schema.makeFilter((text: string) => Option.isSome(instantOf(text)) || "is a moment of UTC, such as 2026-01-31T12:00:00.000Z")
 )
@@ -95,7 +95,7 @@ export const moment = (name: string, description: string) =>
     Flag.map((text): Instant | null => Option.getOrNull(Option.flatMap(text, instantOf)))
   )
 
-/** Words with commas between them and no word twice; `none` is an empty list. */
+/** Words separated by commas, none of them twice; `none` is an empty list. */
 export const CommaList = <S extends Schema.Codec<string>>(word: S) =>
   Schema.String.pipe(
     Schema.decodeTo(Schema.Array(word).check(isDistinct), {
@@ -108,7 +108,10 @@ const isDistinct = Schema.makeFilter((words: ReadonlyArray<string>) => new Set(w
   expected: "no word twice"
 })
 
-/** Refuses the name of a provider that this program does not know; one without an account may get one tomorrow. */
+/**
+ * Refuses the name of a provider that this program does not know. A known provider without an account is accepted, because it
+ * may get one later.
+ */
 export const requireKnownProviders = Effect.fnUntraced(function* (names: ReadonlyArray<string>) {
   const unknown = names.find((name) => !providerNames.includes(name))
   if (unknown !== undefined)

@@ -1,7 +1,7 @@
 import type { AppId } from "../domain/Ids.ts"
 import { MessageError } from "../runtime/MessageError.ts"
 
-/** Why a command did not do what it was asked to: one clear line, and exit code 1. */
+/** Why a command did not do what it should: one clear line, and exit code 1. */
 export class CommandRefusal extends MessageError("CommandRefusal") {}
 
 /** A mistake in the command line itself: one clear line, and exit code 2. */

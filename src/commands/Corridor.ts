@@ -13,7 +13,7 @@ import { auditEntry } from "./Operator.ts"
 import { printResult } from "./Output.ts"
 import { corridorDoubtsHere } from "./Provider.ts"
 
-// Turns a corridor on or off (`corridor set … --active true|false`), and sets who serves it, its bounds and what it needs.
+// Turns a corridor on or off (`corridor set … --active true|false`), and sets its providers, its limits and its requirements.
 
 const list = Command.make(
   "list",
@@ -72,7 +72,7 @@ const set = Command.make(
     const found = yield* corridors.find(key)
     const now = yield* Clock.currentTimeMillis
     const before = Option.getOrElse(found, () => newRow(key))
-    // Later than the change before it, whatever a clock says.
+    // Always later than the previous change, whatever the clock says.
     const next: Corridor = { ...before, ...applyChanges(before, changes), updatedAt: Math.max(now, before.updatedAt + 1) }
     if (next.providers.length === 0) return yield* new CommandRefusal("there is no such corridor yet: add it with --provider")
     const mistake = corridorMistake(next, before, providerNames)

@@ -15,9 +15,9 @@ import { operatorPorts } from "./Installation.ts"
 import { auditEntry } from "./Operator.ts"
 import { printResult } from "./Output.ts"
 
-// The order in which a corridor's providers are tried, and what they did.
+// The order in which a corridor's providers are tried, and their results.
 
-/** With all who serve it, in the row's own order; a tenant sees the first that it is routed to. */
+/** With all its providers, in the row's own order; a tenant sees only the first that it is routed to. */
 export const routedView = (row: Corridor) => ({
   ...corridorView(row, row.providers[0] ?? ""),
   providers: row.providers,
@@ -48,7 +48,7 @@ export const prefer = Command.make(
     const row = yield* existing(yield* corridors.find(key), key)
     const obstacle = preference === "order" ? null : obstacleOf(row)
     if (obstacle !== null) return yield* new CommandRefusal(obstacle)
-    // Later than the change before it, whatever a clock says.
+    // Always later than the previous change, whatever the clock says.
     const updatedAt = Math.max(yield* Clock.currentTimeMillis, row.updatedAt + 1)
     const next: Corridor = { ...row, preference, updatedAt }
     const entry = yield* auditEntry("corridor set", corridorName(key), { preference })

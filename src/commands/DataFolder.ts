@@ -4,10 +4,10 @@ import { Effect, Option, Schema } from "effect"
 import { localProcess } from "../App.ts"
 import { CommandRefusal } from "./CommandRefusal.ts"
 
-/** A process of a data folder, remembered in a file, and where it answers. */
+/** A process of a data folder, recorded in a file, with its address. */
 const ProcessRecord = Schema.Struct({
   pid: Schema.Int,
-  /** Tells it from a later process that was given the same number. */
+  /** Distinguishes it from a later process with the same process id. */
   identity: Schema.String,
   url: Schema.String
 })
@@ -17,7 +17,7 @@ const decode = Schema.decodeUnknownOption(Schema.fromJsonString(ProcessRecord))
 
 const POLL = "50 millis"
 
-/** Files that only their owner may read, replaced as a whole. */
+/** Files that only their owner may read, replaced atomically. */
 export const DataFolder = {
   /** None when there is no such file. */
   read: (file: string): Effect.Effect<Option.Option<string>> => Effect.option(Effect.tryPromise(() => readFile(file, "utf8"))),
@@ -36,7 +36,7 @@ export const DataFolder = {
       catch: (cause) => new CommandRefusal(`cannot write ${file}: ${String(cause)}`)
     }),
 
-  /** Passable for everybody: the account of PostgreSQL has to reach its own part of it. */
+  /** Everybody may pass through it, because PostgreSQL's account has to reach its own folder inside. */
   make: (path: string): Effect.Effect<void, CommandRefusal> =>
     Effect.tryPromise({
       try: () => mkdir(path, { recursive: true, mode: 0o711 }),
@@ -45,25 +45,25 @@ export const DataFolder = {
 
   remove: (file: string): Effect.Effect<void> => Effect.promise(() => rm(file, { force: true })),
 
-  /** Writes down this very process. */
+  /** Records this process. */
   writeProcess: Effect.fnUntraced(function* (file: string, url: string): Effect.fn.Return<void, CommandRefusal> {
     const identity = Option.getOrElse(yield* localProcess.identity(process.pid), () => "")
     yield* DataFolder.write(file, JSON.stringify({ pid: process.pid, identity, url }))
   }),
 
-  /** Forgets this very process, and no other that has been written down since. */
+  /** Removes the record of this process, but not that of a process recorded since. */
   removeOwnProcess: Effect.fnUntraced(function* (file: string): Effect.fn.Return<void> {
     const found = yield* DataFolder.findProcess(file)
     if (Option.exists(found, ({ pid }) => pid === process.pid)) yield* DataFolder.remove(file)
   }),
 
-  /** The remembered process, if it still lives. */
+  /** The recorded process, if it is still alive. */
   findProcess: Effect.fnUntraced(function* (file: string): Effect.fn.Return<Option.Option<ProcessRecord>> {
     const found = Option.flatMap(yield* DataFolder.read(file), decode)
     return Option.isSome(found) && (yield* isAlive(found.value)) ? found : Option.none()
   }),
 
-  /** Asks a process to end, waits, and kills it when the wait was for nothing. */
+  /** Sends a process SIGTERM, waits, and kills it if it has not ended by then. */
   endProcess: Effect.fnUntraced(function* (remembered: ProcessRecord, waitMs: number) {
     yield* signal(remembered.pid, "SIGTERM")
     const gone = yield* until(
@@ -79,7 +79,7 @@ export const DataFolder = {
   })
 }
 
-/** Asks again and again; false when the time is over. */
+/** Polls until the answer is true; false when the time is over. */
 export const until = (question: Effect.Effect<boolean>, waitMs: number): Effect.Effect<boolean> =>
   Effect.suspend(() => question).pipe(
     Effect.flatMap((answer) =>
@@ -93,7 +93,7 @@ export const until = (question: Effect.Effect<boolean>, waitMs: number): Effect.
 const isAlive = ({ identity, pid }: ProcessRecord): Effect.Effect<boolean> =>
   Effect.map(localProcess.identity(pid), (now) => Option.isSome(now) && now.value === identity)
 
-/** A process that ended meanwhile is what was wanted. */
+/** If the process has already ended, that is what was wanted. */
 const signal = (pid: number, name: "SIGTERM" | "SIGKILL"): Effect.Effect<void> =>
   Effect.sync(() => {
     try {

@@ -13,7 +13,7 @@ import { onlyForDevelopment } from "./Installation.ts"
 import { AsJson, printLines, printResult } from "./Output.ts"
 import { KeyFile, signingHeaders } from "./signing/SignedHeaders.ts"
 
-/** On a machine that does much else; alone it takes twenty seconds, and with every provider a minute more. */
+/** Allows for a busy machine: on an idle one it takes twenty seconds, and a minute more with every provider. */
 const WITHIN = "3 minutes"
 const ALL_WITHIN = "10 minutes"
 const PAYER = { type: "momo", msisdn: "256772123456", network: "MTN", country: "UG" }
@@ -76,7 +76,7 @@ export const demo = Command.make(
   )
 )
 
-/** Says that a step held, and what came of it. */
+/** Reports that a step succeeded, and its result. */
 type ReportStep = (name: string, result: string) => Effect.Effect<void>
 
 const expect = (held: boolean, message: string) => (held ? Effect.void : Effect.fail(new CommandRefusal(message)))
@@ -185,7 +185,7 @@ const payOut = Effect.fnUntraced(function* ({ client, receiver, secret, step }: 
   return reference
 })
 
-/** A tenant's own client: signs each request and refuses what is not a success. */
+/** A tenant's own client: it signs each request and fails on any answer that is not a success. */
 const tenantOf = (url: string, key: KeyFile) =>
   Effect.fnUntraced(function* (method: "GET" | "POST", path: string, body?: object, idempotencyKey?: string) {
     const bytes = Buffer.from(body === undefined ? "" : JSON.stringify(body))
@@ -224,10 +224,10 @@ const floatOf = Effect.fnUntraced(function* (client: ReturnType<typeof tenantOf>
 const decodeKey = Schema.decodeUnknownEffect(Schema.fromJsonString(KeyFile))
 const decodeRows = Schema.decodeUnknownEffect(Schema.fromJsonString(Schema.Array(Schema.Unknown)))
 
-// An import would read all that node:http exports, and with it an unused client of 16 MB.
+// An import would load everything that node:http exports, including an unused client of 16 MB.
 const { createServer } = process.getBuiltinModule("node:http")
 
-/** One event as a tenant's own server gets it. */
+/** One event as a tenant's own server receives it. */
 interface Received {
   readonly headers: IncomingHttpHeaders
   readonly body: string
@@ -239,10 +239,10 @@ const Event = Schema.fromJsonString(
 const decode = Schema.decodeUnknownOption(Event)
 
 const WAIT_MS = 45_000
-/** How old a signed delivery may be, as the standard's own libraries have it. */
+/** How old a signed delivery may be, as in the standard's own libraries. */
 const TOLERANCE_SECONDS = 300
 
-/** A tenant's server on a free port of loopback: takes every event, and checks signatures by Standard Webhooks 1.0 alone. */
+/** A tenant's server on a free loopback port: it accepts every event, and checks signatures by Standard Webhooks 1.0 alone. */
 const openDemoReceiver = Effect.fn("openDemoReceiver")(function* () {
   const received: Array<Received> = []
   const server = createServer((request, response) => {

@@ -3,12 +3,12 @@ import { CommandRefusal } from "./CommandRefusal.ts"
 import { until } from "./DataFolder.ts"
 import { KeyFile } from "./signing/SignedHeaders.ts"
 
-/** Polls tell of what a provider calls nobody back about; the third of them comes before this. */
+/** Where a provider sends no callback, the poller finds the outcome; its third poll comes before this. */
 const SETTLED_WITHIN_MS = 120_000
-/** Every node follows a changed row within a second. */
+/** Every node applies a changed row within a second. */
 const ROUTED_WITHIN_MS = 10_000
 
-/** From here on no number has an ending of its own. */
+/** From this number on, the simulator has no scripted outcome for a number. */
 const FIRST_NUMBER = 2_001
 
 const Opened = Schema.Struct({
@@ -42,7 +42,10 @@ interface Stack {
   readonly step: (name: string, result: string) => Effect.Effect<void>
 }
 
-/** A charge and a payout at each provider that is simulated, in the mobile money that it is shown in; each is executed exactly once. */
+/**
+ * Makes a charge and a payout at each simulated provider, in its demo mobile money corridor, and checks that each is executed
+ * exactly once.
+ */
 export const playEveryProvider = Effect.fn("playEveryProvider")(function* ({
   clientOf,
   command,
@@ -69,7 +72,7 @@ export const playEveryProvider = Effect.fn("playEveryProvider")(function* ({
         data.every(({ active, provider }) => active && provider === name)
       )
       yield* untilTrue(isRouted, ROUTED_WITHIN_MS)
-      // Each has a payer of its own: nobody is charged twice within minutes.
+      // Each has its own payer, because the double-charge guard refuses a second charge of one number within minutes.
       const party = { type: "momo", msisdn: `${prefix}${FIRST_NUMBER + index}`, network, country }
       const common = { currency, country, method: "momo" }
       const charge = { ...common, amount_minor: 20_000, source: party, redirect_url: "https://shop.example/back" }
@@ -107,6 +110,6 @@ export const playEveryProvider = Effect.fn("playEveryProvider")(function* ({
 const placed = (answer: Effect.Effect<string, CommandRefusal>) =>
   Effect.map(Effect.flatMap(answer, decodeData(Opened)), ({ data }) => data)
 
-/** A question that fails is asked again. */
+/** A check that fails is repeated. */
 const untilTrue = <E>(isTrue: Effect.Effect<boolean, E>, withinMs: number) =>
   until(Effect.match(isTrue, { onFailure: () => false, onSuccess: (held) => held }), withinMs)

@@ -11,13 +11,13 @@ import { SimulatorProcess } from "./Simulator.ts"
 const MAIN = resolve(import.meta.dirname, "..", "gateway.js")
 const UP_WITHIN_MS = 60_000
 const DOWN_WITHIN_MS = 15_000
-/** Names folders of ours outside the data folder, where PostgreSQL could not reach into that. */
+/** The prefix of our folders outside the data folder, where PostgreSQL could not reach the data folder. */
 const OWN_FOLDER = "payment-gateway-"
 
 const Started = Schema.fromJsonString(Schema.Struct({ url: Schema.String, simulator_url: Schema.String }))
 const Cluster = Schema.fromJsonString(Schema.Struct({ cluster: Schema.String }))
 
-/** The processes of `gateway start` on a data folder that is thrown away, and operators' commands on it. */
+/** The processes of `gateway start` on a temporary data folder, and operators' commands on it. */
 export const openStack = Effect.fn("openStack")(function* () {
   const dataDir = yield* Effect.acquireRelease(temporaryFolder, removeAll)
   const variables = { ...(yield* inherited), DATA_DIR: dataDir, PORT: "0", MANAGEMENT_PORT: "0", SIMULATOR_PORT: "0" }
@@ -33,7 +33,7 @@ export const openStack = Effect.fn("openStack")(function* () {
   const started = Schema.decodeUnknownOption(Started)(gateway.output())
   if (Option.isNone(started)) return yield* new CommandRefusal(`the gateway does not start: ${gateway.errors().trim()}`)
 
-  /** One operator's command, as a process of its own; its JSON result, and its exit code. */
+  /** Runs one operator's command as a separate process, and returns its JSON result and its exit code. */
   const command = Effect.fn("Stack.command")(function* (...args: ReadonlyArray<string>) {
     const running = launch([...args, "--json"], env)
     yield* Effect.promise(() => whenEnded(running.child))
@@ -47,7 +47,7 @@ export const openStack = Effect.fn("openStack")(function* () {
     url: started.value.url,
     simulatorUrl: started.value.simulator_url,
     command,
-    /** Tells the gateway to stop and answers its exit code. */
+    /** Stops the gateway and returns its exit code. */
     stopGateway: Effect.andThen(stop(gateway), () => Effect.sync(() => gateway.child.exitCode))
   }
 })
@@ -70,7 +70,7 @@ const launch = (args: ReadonlyArray<string>, env: NodeJS.ProcessEnv): Running =>
 
 const hasEnded = (child: ChildProcess): boolean => child.exitCode !== null || child.signalCode !== null
 
-/** Ended, and all that it wrote has come. */
+/** The process has ended, and all its output has arrived. */
 const whenEnded = (child: ChildProcess): Promise<void> =>
   new Promise((done) => {
     if (hasEnded(child) && child.stdout?.readableEnded === true) done()
@@ -98,12 +98,12 @@ const inherited = Effect.map(Environment, (variables) =>
 
 const temporaryFolder = Effect.promise(async () => {
   const folder = await mkdtemp(join(tmpdir(), `${OWN_FOLDER}demo-`))
-  // The account of PostgreSQL has to reach its own part of it.
+  // PostgreSQL's account has to reach its own folder inside.
   await chmod(folder, 0o711)
   return folder
 })
 
-/** Also what a gateway that was killed left running, and what PostgreSQL had to put elsewhere. */
+/** Includes whatever a killed gateway left running, and what PostgreSQL had to put elsewhere. */
 const removeAll = (dataDir: string): Effect.Effect<void> =>
   Effect.gen(function* () {
     yield* SimulatorProcess.stop(dataDir)

@@ -33,7 +33,7 @@ const view = ({ createdAt, kind, masked, party, reason }: DenylistEntry) => ({
   created_at: iso(createdAt)
 })
 
-/** The value is kept as a keyed HMAC and its last characters: the list cannot be read back. */
+/** The list stores the value as a keyed HMAC and its last characters: the value cannot be read back. */
 const deny = Effect.fn("deny")(function* (action: string, { kind, reason: said, value, ...as }: Denied) {
   const denials = yield* Denylist
   const denied = newDenial(kind, value, as)

@@ -120,7 +120,7 @@ const heldView = (position: FloatPosition) => ({
   ...(position.receivable === undefined ? {} : { receivable_minor: position.receivable })
 })
 
-/** The position right after the posting, also when this external id was posted before. */
+/** The position right after the posting, even if this external id was posted before. */
 export const adjustFloat = Effect.fn("adjustFloat")(
   function* (wish: AdjustmentWish) {
     const { adjust } = yield* FloatAdjustments

@@ -101,9 +101,9 @@ const close = Command.make(
   ])
 )
 
-/** So many are closed in one commit. */
+/** The number closed in one commit. */
 const CLOSED_AT_ONCE = 500
-/** Callbacks that are compared with transactions at the same time. */
+/** The number of callbacks that are compared with transactions at the same time. */
 const COMPARED_AT_ONCE = 8
 
 const closeUnmatched = Command.make(

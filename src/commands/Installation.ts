@@ -12,12 +12,16 @@ const Manifest = Schema.fromJsonString(Schema.Struct({ version: Schema.String })
 
 /** The installation on this machine: the data folder, its secrets and its database, and the program itself. */
 export const Installation = {
-  /** Settings with the database of one command: the running embedded one, or one that is started for it and stopped after it. */
+  /**
+   * Settings with the database for one command: the running embedded one, or one that is started for the command and stopped
+   * after it.
+   */
   forOneCommand: Effect.gen(function* () {
     const given = yield* App.settings
     const { databaseUrl, dataDir } = given
     if (databaseUrl !== null) return yield* withMasterKey(given, { databaseUrl, ownerUrl: null, databaseFolder: null })
-    // An embedded database is a development's. Whether a loopback receiver is dialled is decided again by the gateway that dials it.
+    // An embedded database is only used in development. The gateway that delivers checks again whether it may connect to a
+    // loopback receiver.
     const settings = { ...given, policy: { ...given.policy, webhookAllowLoopback: true } }
     const running = yield* App.embeddedPostgres.running(dataDir)
     if (Option.isSome(running)) return yield* onEmbedded(settings, running.value)
@@ -26,7 +30,10 @@ export const Installation = {
     return yield* onEmbedded(settings, started)
   }),
 
-  /** Settings with the database of a gateway: the embedded one is brought back while the scope lives, and stopped with it. */
+  /**
+   * Settings with the database for a gateway: an embedded one is restarted whenever it ends while the scope lives, and stopped
+   * with it.
+   */
   forServer: Effect.gen(function* () {
     const settings = yield* App.settings
     const { databaseUrl, dataDir } = settings
@@ -52,7 +59,7 @@ export const Installation = {
   })
 }
 
-/** The ports of operators' commands: every port on the database, and neither providers nor workers. */
+/** The ports of operators' commands: every port on the database, but neither providers nor workers. */
 export const operatorPorts = Layer.unwrap(Effect.map(Installation.forOneCommand, App.ports)).pipe(Layer.provideMerge(App.logs))
 
 const read = (file: string): Effect.Effect<string> => Effect.promise(() => readFile(join(ROOT, file), "utf8"))
@@ -63,7 +70,7 @@ const release = Effect.suspend(() => read("package.json")).pipe(
   Effect.orDie
 )
 
-/** Its owner brings it up to date; everything else is done as a role that owns nothing. */
+/** The database's owner migrates it; everything else runs as a role that owns nothing. */
 const onEmbedded = (settings: App.Settings, database: App.EmbeddedDatabase) =>
   withMasterKey(settings, {
     databaseUrl: App.embeddedPostgres.runtimeUrl(database),
@@ -78,7 +85,7 @@ const withMasterKey = Effect.fnUntraced(function* (
   return { ...settings, ...database, masterKey: settings.masterKey ?? (yield* ownMasterKey(settings.dataDir)) }
 })
 
-/** A random key that is made once and kept for its owner only. */
+/** A random key that is created once and readable only by its owner. */
 const ownMasterKey = Effect.fnUntraced(function* (dataDir: string) {
   const file = join(dataDir, "master.key")
   return yield* Effect.tryPromise({
@@ -86,7 +93,7 @@ const ownMasterKey = Effect.fnUntraced(function* (dataDir: string) {
       await mkdir(dataDir, { recursive: true, mode: 0o711 })
       const draft = `${file}.${randomBytes(6).toString("hex")}`
       await writeFile(draft, randomBytes(MASTER_KEY_BYTES).toString("base64"), { flag: "wx", mode: 0o600 })
-      // A link is made whole or not at all, and never replaces the key that is there.
+      // A hard link is created completely or not at all, and never replaces an existing key.
       await link(draft, file).catch((cause) => (cause.code === "EEXIST" ? undefined : Promise.reject(cause)))
       await rm(draft)
       return Redacted.make((await readFile(file, "utf8")).trim())
@@ -95,7 +102,10 @@ const ownMasterKey = Effect.fnUntraced(function* (dataDir: string) {
   })
 })
 
-/** Refuses, before anything is read or begun, to run a command that makes a tenant with unbacked float beside anything real. */
+/**
+ * Refuses to run a command that creates a tenant with unbacked float in an installation with anything real. It refuses before
+ * anything is read or started.
+ */
 export const onlyForDevelopment =
   (command: string) =>
   <A, E, R>(run: Effect.Effect<A, E, R>): Effect.Effect<A, E | CommandRefusal, R> =>

@@ -89,7 +89,7 @@ export const key = Command.make("key").pipe(
   Command.withSubcommands([issue, list, revoke])
 )
 
-/** Refused when there is no such tenant. The answer holds the two secrets in the clear: it is the only time. */
+/** Refused when there is no such tenant. The answer contains the two secrets in clear text, this one time only. */
 export const issueKey = Effect.fn("issueKey")(
   function* (appId: AppId, mode: Mode, role: Role, terms: KeyTerms = noTerms) {
     const keys = yield* TenantKeys

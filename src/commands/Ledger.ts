@@ -47,7 +47,7 @@ const verifyAll = Effect.fnUntraced(function* (minutes: number | null) {
     until: minutes === null ? null : now + minutes * 60_000,
     onStep: yield* saysHowFar
   })
-  // Only a complete one has verified the ledger, but a difference is one at once.
+  // Only a complete run has verified the ledger, but a difference counts at once.
   if (next === null || !ok)
     yield* recordCheck({ name: "ledger verify", subject: "", at: startedAt, differences: differences.length })
   yield* printResult(next === null ? { ok, checked, differences } : { ok, next, records, seen, checked, differences })
@@ -85,7 +85,7 @@ const refusedFor = Effect.fnUntraced(function* (differences: ReadonlyArray<Ledge
   if (last !== undefined) return yield* new CommandRefusal(last)
 })
 
-/** PostgreSQL's first words of a damaged file, and how many rules that leaves unanswered. */
+/** PostgreSQL's message for a damaged file, and the number of rules that could not be checked because of it. */
 const damage = (subject: string, unread: ReadonlyArray<LedgerDifference>): string => {
   const rules = new Set(unread.map(({ rule }) => rule)).size
   const places = new Set(unread.map(({ found }) => found)).size
@@ -93,7 +93,7 @@ const damage = (subject: string, unread: ReadonlyArray<LedgerDifference>): strin
   return `${subject} cannot be read: ${unread[0]?.found}${more}; ${rules} rules do not know all of it: see docs/runbooks/database-down.md`
 }
 
-/** A line every ten seconds: how many of the records, how many a second since the line before, and where it goes on. */
+/** Prints a line every ten seconds: how many records are done, the rate since the last line, and where a next run continues. */
 const saysHowFar = Effect.gen(function* () {
   const said = yield* Ref.make({ at: yield* Clock.currentTimeMillis, seen: Option.none<number>() })
   return Effect.fnUntraced(function* ({ next, records, seen }: VerificationProgress) {

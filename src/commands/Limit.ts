@@ -25,7 +25,7 @@ import { auditEntry } from "./Operator.ts"
 import { printResult } from "./Output.ts"
 
 const LARGEST_COUNT = 1_000_000_000
-// Digits and nothing else: an empty text would be read as 0, which refuses all.
+// Only digits: an empty text would be read as 0, which refuses everything.
 const Count = Schema.String.check(Schema.isPattern(/^[0-9]{1,10}$/, { expected: "a whole number" })).pipe(
   Schema.decodeTo(Schema.NumberFromString.check(Schema.isBetween({ minimum: 0, maximum: LARGEST_COUNT })))
 )
@@ -39,7 +39,7 @@ const capView = ({ amount, currency, direction, mode, window }: AmountCap) => ({
   amount_minor: amount
 })
 
-/** Every limit that holds for a tenant: its own, the defaults where it has none, and its caps of amounts. */
+/** Every limit that applies to a tenant: its own, the defaults where it has none, and its amount caps. */
 const limitsOf = Effect.fnUntraced(function* (tenant: AppId) {
   const limits = yield* VelocityLimits
   const own = yield* limits.own(tenant)

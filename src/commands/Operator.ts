@@ -16,7 +16,7 @@ export const bySystemUser: Effect.Effect<AuditBy> = Effect.suspend(() =>
   Effect.zipWith(Clock.currentTimeMillis, systemUser, (at, actor) => ({ at, actor }))
 )
 
-/** A container may run under a number that has no name. */
+/** A container may run under a user id without a name. */
 const systemUser = Effect.try(() => userInfo().username).pipe(
   Effect.catch(() => Effect.succeed(`uid:${process.getuid?.() ?? "unknown"}`))
 )

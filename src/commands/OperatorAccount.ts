@@ -68,7 +68,7 @@ export const operator = Command.make("operator").pipe(
   Command.withSubcommands([add, list, remove])
 )
 
-/** Refused when the name is taken. The answer holds the token in the clear: it is the only time. */
+/** Refused when the name is taken. The answer contains the token in clear text, this one time only. */
 export const addOperator = Effect.fn("addOperator")(function* (name: OperatorName, role: OperatorRole) {
   const signIn = yield* SignIn
   const operators = yield* Operators

@@ -11,8 +11,8 @@ export const AsJson = GlobalFlag.Setting("json")({
 })
 
 /**
- * Prints a command's result: its view as JSON, or for people: the same members, unless there are lines of its own. Text from outside is
- * shown only: no character of it steers the terminal, ends a line or turns the reading order.
+ * Prints a command's result: its view as JSON, or for people: either `forPeople`, or the view's members as text. Text from
+ * outside is only shown: none of its characters can control the terminal, end a line or change the reading direction.
  */
 export const printResult = Effect.fnUntraced(function* (
   view: unknown,
@@ -24,10 +24,10 @@ export const printResult = Effect.fnUntraced(function* (
   yield* Console.log(asJson ? visibleText(json(view)) : forPeople === undefined ? asText(shorter) : visibleLines(forPeople))
 })
 
-/** Says something to people, on standard output; each text is one line. */
+/** Prints messages for people on standard output; each text is one line. */
 export const printLines = (...lines: ReadonlyArray<string>): Effect.Effect<void> => Console.log(visibleLines(lines))
 
-/** Says on standard error what went wrong; each text is one line. */
+/** Prints errors on standard error; each text is one line. */
 export const printErrors = (...lines: ReadonlyArray<string>): Effect.Effect<void> => Console.error(visibleLines(lines))
 
 const visibleLines = (lines: ReadonlyArray<string>): string => lines.map(visibleText).join("\n")
@@ -35,8 +35,9 @@ const visibleLines = (lines: ReadonlyArray<string>): string => lines.map(visible
 type Members = Readonly<Record<string, unknown>>
 
 /**
- * A view for people: a member a line, a row a line for lists, amounts in major units with the minor units beside them. Rows that hold
- * lists of their own stand one below the other. No text in it, name or value, can break its line or steer the terminal.
+ * A view for people: one line per member, one line per row of a list, and amounts in major units with the minor units beside
+ * them. Rows that contain lists are printed one below the other. No text in it, name or value, can break its line or control
+ * the terminal.
  */
 export const asText = (view: unknown): string => {
   if (!Array.isArray(view)) return isMembers(view) ? lines(view).join("\n") : scalar(view)
@@ -89,7 +90,7 @@ const cell = (members: Members, name: string): string => {
   return `${currency} ${sign}${toDecimal(minor(value < 0n ? -value : value), currency)} (${value} minor)`
 }
 
-/** The currency that stands beside an amount: `observed_amount_minor` has `observed_currency`, `amount_minor` has `amount_currency`. */
+/** The currency of an amount: `observed_amount_minor` has `observed_currency`, `amount_minor` has `amount_currency`. */
 const currencyOf = (members: Members, name: string): unknown => {
   if (!name.endsWith("_minor")) return undefined
   const stem = name.slice(0, -"_minor".length)

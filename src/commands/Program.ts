@@ -32,7 +32,7 @@ import { tenant } from "./Tenant.ts"
 import { transaction } from "./Transaction.ts"
 import { webhook } from "./Webhook.ts"
 
-/** The exit codes. A command that a signal stopped before it was done ends with the shells' code for an interrupt. */
+/** The exit codes. A command that a signal interrupted ends with the shells' code for an interrupt. */
 const exitCodes = { done: 0, refused: 1, wrongUsage: 2, interrupted: 130 } as const
 
 export const gateway = Command.make("gateway").pipe(
@@ -71,7 +71,7 @@ export const gateway = Command.make("gateway").pipe(
   Command.withGlobalFlags([AsJson])
 )
 
-/** Runs one command line and answers its exit code; what went wrong has been said on standard error by then. */
+/** Runs one command line and returns its exit code; errors have been printed on standard error by then. */
 export const program = (args: ReadonlyArray<string>): Effect.Effect<number, never, Command.Environment> =>
   Installation.release.pipe(
     Effect.flatMap((version) => Command.runWith(gateway, { version })(isKnown(gateway, args) ? args : withoutHelp(args))),
@@ -87,9 +87,9 @@ export const program = (args: ReadonlyArray<string>): Effect.Effect<number, neve
     Effect.provideService(CliConfig.CliConfig, CliConfig.make({ builtIns: [GlobalFlag.Help, GlobalFlag.Version] }))
   )
 
-/** Ends the process. A server that was stopped by a signal has done its job, and has set `process.exitCode` to say so. */
+/** Ends the process. A server that was stopped by a signal has done its job, and has set `process.exitCode` accordingly. */
 export const teardown = <A, E>(exit: Exit.Exit<A, E>, exitWith: (code: number) => void): void => {
-  // Output that a slow reader has not taken yet would be lost with the process.
+  // Output that a slow reader has not yet read would be lost with the process.
   const end = (code: number) => {
     const leave = () => StandardStreams.afterErrors(() => exitWith(code))
     if (process.stdout.writableLength === 0) leave()
@@ -100,7 +100,7 @@ export const teardown = <A, E>(exit: Exit.Exit<A, E>, exitWith: (code: number) =
   end(Number(code))
 }
 
-/** Standard output carries results only: usage errors, and the help that comes with them, go to standard error. */
+/** Standard output is only for results: usage errors, and the help that comes with them, go to standard error. */
 const presenter: CliOutput.Presenter = {
   present: Effect.fnUntraced(function* (event) {
     if (event._tag === "Version" || (event._tag === "Help" && event.reason === "Requested")) {
@@ -126,20 +126,23 @@ const insteadOf = (error: CliError.NonShowHelpErrors): ReadonlyArray<string> =>
     ? ["a gateway is one process: run several behind HAProxy (docs/operations/machines.md, Several processes on one machine)"]
     : []
 
-/** A damaged file is no mistake of the program, whose stack would say nothing of it. */
+/** A damaged file is no bug of the program, and a stack trace would not help. */
 const wordsOf = (cause: Cause.Cause<never>): ReadonlyArray<string> =>
   Option.match(App.damage(cause), {
     onNone: () => indentFurther(Cause.pretty(cause)),
     onSome: (said) => [`${said}: see docs/runbooks/database-down.md`]
   })
 
-/** The further lines of an unforeseen error are set in under its first. */
+/** The further lines of an unforeseen error are indented under its first. */
 const indentFurther = (text: string): ReadonlyArray<string> => text.split("\n").map((line, at) => (at === 0 ? line : `  ${line}`))
 
 const oneLine = (message: string): string =>
   message.replace("Expected: Schema validation failed: Expected", "Expected:").replace(/\s*\n\s*/g, " ")
 
-/** Whether the words name a command, as far as commands go; what follows its name is the command's own affair. */
+/**
+ * Whether the arguments name an existing command, as far as they are commands; the arguments after its name are the command's
+ * own.
+ */
 const isKnown = (command: Command.Command.Any, args: ReadonlyArray<string>): boolean => {
   const children = command.subcommands.flatMap(({ commands }) => commands)
   const at = args.findIndex((arg) => !arg.startsWith("-"))
@@ -148,5 +151,5 @@ const isKnown = (command: Command.Command.Any, args: ReadonlyArray<string>): boo
   return child !== undefined && isKnown(child, args.slice(at + 1))
 }
 
-/** The parser shows the parent's help for a command that does not exist, and would call that success. */
+/** The parser shows the parent's help for a command that does not exist, and would call that a success. */
 const withoutHelp = (args: ReadonlyArray<string>): ReadonlyArray<string> => args.filter((arg) => arg !== "--help" && arg !== "-h")

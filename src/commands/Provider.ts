@@ -15,7 +15,7 @@ import { printResult } from "./Output.ts"
 import { off, on } from "./ProviderSwitch.ts"
 import { SimulatorProcess } from "./Simulator.ts"
 
-/** Before the first payment of an account, and after each change of it. */
+/** For use before the first payment of an account, and after each change to it. */
 const check = Command.make(
   "check",
   { provider: providerName },
@@ -37,7 +37,10 @@ const check = Command.make(
   )
 )
 
-/** Settings with the providers as the gateway of this data folder reaches them: as they are set, or the simulator that runs beside it. */
+/**
+ * Settings with the providers as the gateway of this data folder reaches them: the configured ones, or the simulator that runs
+ * beside it.
+ */
 export const settingsWithProviders = Effect.gen(function* () {
   const settings = yield* Installation.forOneCommand
   if (settings.providers.length > 0) return settings
@@ -58,7 +61,7 @@ const list = Command.make(
   Effect.fn(function* () {
     const registry = yield* ProviderRegistry
     const out = switchedOff(yield* (yield* ProviderSwitches).list)
-    // To the end, however long that takes: a count of 0 is what an account is removed from the settings on.
+    // Counts everything, however long that takes: an account may be removed from the settings once its count is 0.
     const standings = accountUsages(registry, yield* (yield* GatewayStatus).byAccount(Number.POSITIVE_INFINITY))
     const rows = standings.map(({ fingerprints, followed, isWhole, mode, open, provider, turn }) => ({
       provider,
@@ -82,7 +85,7 @@ const list = Command.make(
   )
 )
 
-/** Once, where confirmations of payments go that no call of ours asked for. */
+/** Run once, for a provider that also confirms payments that no call of ours requested. */
 const register = Command.make(
   "register",
   { provider: providerName, mode },

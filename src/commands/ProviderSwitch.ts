@@ -12,7 +12,7 @@ import { printResult } from "./Output.ts"
 
 const reason = words("reason", 200, "why, for the audit log")
 
-/** Turns the switch of a whole provider, by one person: in the console it takes two. */
+/** Turns the switch of a whole provider. On the command line one person is enough; in the console it takes two. */
 const switchCommand = (to: "off" | "on", description: string, why: string) =>
   Command.make(
     to,
@@ -24,7 +24,7 @@ const switchCommand = (to: "off" | "on", description: string, why: string) =>
       const isOff = to === "off"
       if ((before?.isOff ?? false) === isOff)
         return yield* new CommandRefusal(`${provider} is switched ${to} already: nothing was done`)
-      // Later than the change before it, whatever a clock says.
+      // Always later than the previous change, whatever the clock says.
       const changedAt = Math.max(yield* Clock.currentTimeMillis, (before?.changedAt ?? 0) + 1)
       const wish = { provider, isOff, reason: maskedText(reason), changedAt }
       const entry = yield* auditEntry(`provider ${to}`, providerSubject(provider), { reason: wish.reason })

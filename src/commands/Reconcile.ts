@@ -42,7 +42,7 @@ const comparison = Effect.fnUntraced(function* ({ day, provider, start }: Compar
     )
 }, Effect.provide(reconciliationLayer))
 
-/** A file of rulings, which `review` books: what can be ruled by their account alone. */
+/** A file of rulings for `review` to book: those that the provider's account alone decides. */
 const rulings = Effect.fnUntraced(function* ({ day, provider, start }: Compared) {
   const { differences, known } = yield* (yield* Reconciliation).reconcile(provider, start, day)
   const stated = statedRulings([...differences, ...known])
@@ -53,7 +53,7 @@ const rulings = Effect.fnUntraced(function* ({ day, provider, start }: Compared)
   if (left > 0) yield* printErrors(`${left} in review have no line here: look at each, by gateway review list`)
 }, Effect.provide(reconciliationLayer))
 
-/** Without the lines of their account, whose words are in `theirs`: amounts, fees and times of them are for programs. */
+/** Without the lines of the provider's account, which `theirs` has as text: their amounts, fees and times are for programs. */
 const forPeople = ({ differences, known, ...rest }: ReconciliationReport) => ({
   ...rest,
   differences: differences.map((one) => Struct.omit(one, ["lines"])),

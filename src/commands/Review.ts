@@ -213,8 +213,8 @@ const commands = (record: Case["record"], revision: bigint): ReadonlyArray<strin
 }
 
 /**
- * Optional figures stand in brackets. A collection is credited net of its fee, which has to be found out where the provider gave none. A
- * known fee is the fee of that amount, so that another amount needs its own fee.
+ * Optional figures are in brackets. A collection is credited net of its fee, which the person has to find out where the
+ * provider gave none. A known fee belongs to one amount, so that another amount needs its own fee.
  */
 const figures = (record: Case["record"], outcome: Resolution["outcome"], way: ResolutionAction): string => {
   if (outcome === "failed")
@@ -226,7 +226,7 @@ const figures = (record: Case["record"], outcome: Resolution["outcome"], way: Re
   return `${spokeOfAnother(record) ? " --amount-minor N" : " [--amount-minor N]"} --fee-minor N`
 }
 
-/** The fee that a collection's success books where none is said. */
+/** The fee that a collection's success books where none is given. */
 const knownFeeOf = (record: Case["record"], outcome: Resolution["outcome"]): string => {
   const fee = record.kind === "collection" && outcome === "successful" ? feeUnlessSaid(record) : null
   return fee === null ? "" : `; without another amount the fee is ${fee}`

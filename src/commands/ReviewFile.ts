@@ -46,7 +46,7 @@ export const rule = Command.make(
     const { actor, at, details } = yield* auditEntry("review resolve", "", { second_person: "there is none" })
     const { left, ruled } = yield* files.rule(judged, maskedText(evidence), { at, actor, details })
     yield* printResult({ file: judged.digest, ruled: ruled.map(rowView), not_ruled: left.map(leftView) })
-    // Rows that are left need somebody: a script learns of it by the exit code.
+    // The remaining rows need a person: the exit code lets a script detect it.
     const open = left.filter(({ isDone }) => !isDone).length
     if (open > 0) return yield* new CommandRefusal(`${open} of the rows ${open === 1 ? "was" : "were"} not ruled`)
   }, Effect.provide(filePorts))

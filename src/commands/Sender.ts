@@ -9,7 +9,7 @@ import { operatorPorts } from "./Installation.ts"
 import { auditEntry } from "./Operator.ts"
 import { printResult } from "./Output.ts"
 
-// The payer, as it is sent to providers where a country requires it.
+// The payer that providers are sent where a country requires one.
 
 const free = (name: string, description: string) => Flag.String(name).pipe(Flag.withDescription(description))
 

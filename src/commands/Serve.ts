@@ -24,8 +24,8 @@ export const serve = Command.make(
 )
 
 /**
- * Opens the gateway for as long as the scope lives. `url` is where it can be reached from this machine; where its management port can be is
- * written into the data folder meanwhile.
+ * Opens the gateway for as long as the scope lives. `url` is its address from this machine. Meanwhile, the data folder records
+ * the address of its management port.
  */
 export const openGateway = Effect.fnUntraced(function* (settings: App.ReadySettings) {
   const context = yield* Layer.build(App.gateway(settings, yield* Installation.build))

@@ -6,7 +6,7 @@ import { DataFolder } from "./DataFolder.ts"
 import { printResult } from "./Output.ts"
 import { StandardStreams } from "./StandardStreams.ts"
 
-/** Where a gateway can be reached from this machine. */
+/** The addresses of a gateway from this machine. */
 export interface ServedAddresses {
   readonly url: string
   readonly consoleUrl: string | null
@@ -23,7 +23,7 @@ export const addressesOf = ({ host, port }: App.Settings, context: Served): Serv
   }
 }
 
-/** A gateway whose standard output is a file on a full disk serves payments all the same. */
+/** A gateway keeps serving payments even if its standard output is a file on a full disk. */
 export const printAddresses = ({ consoleUrl, url }: ServedAddresses) =>
   Effect.andThen(
     Effect.sync(() => StandardStreams.surviveFullOutput()),
@@ -33,10 +33,10 @@ export const printAddresses = ({ consoleUrl, url }: ServedAddresses) =>
     ])
   )
 
-/** Where a data folder remembers the management port of its gateway; of several the last one that was started. */
+/** Where a data folder records the management port of its gateway; of several gateways, the last one started. */
 export const managementFile = (dataDir: string): string => join(dataDir, "management.json")
 
-/** A gateway that may not write the file serves payments all the same; `status` then needs MANAGEMENT_PORT. */
+/** A gateway that cannot write the file still serves payments; `status` then needs MANAGEMENT_PORT. */
 export const rememberManagement = Effect.fnUntraced(function* (dataDir: string, at: Address) {
   const file = managementFile(dataDir)
   yield* Effect.andThen(DataFolder.make(dataDir), DataFolder.writeProcess(file, urlOf(at))).pipe(
@@ -49,13 +49,13 @@ export const rememberManagement = Effect.fnUntraced(function* (dataDir: string, 
   yield* Effect.addFinalizer(() => DataFolder.removeOwnProcess(file))
 })
 
-/** Never ends by itself: the signal that ends it is how it is meant to end. */
+/** Never ends by itself: the signal that ends it is the normal way to stop. */
 export const untilStopped: Effect.Effect<never> = Effect.suspend(() => {
   process.exitCode = 0
   return Effect.never
 })
 
-/** Where a listener on this host is reached from this machine. */
+/** The host by which this machine reaches a listener on `host`. */
 export const reachable = (host: string): string => {
   if (host === "0.0.0.0" || host === "::") return "127.0.0.1"
   return host.includes(":") ? `[${host}]` : host

@@ -36,7 +36,7 @@ export const simulator = Command.make(
 
 const LOOPBACK = "127.0.0.1"
 
-/** The simulator is read only by who runs it: no gateway has any of its modules in memory. */
+/** Only a process that runs the simulator imports it: no gateway loads any of its modules. */
 const openSimulator = Effect.fnUntraced(
   function* (settings: App.Settings) {
     const { simulatedProviders } = yield* Effect.promise(() => import("../simulator/Registry.ts"))
@@ -52,14 +52,14 @@ const openSimulator = Effect.fnUntraced(
   Effect.catchDefect((defect) => new CommandRefusal(defect instanceof Error ? defect.message : String(defect)))
 )
 
-/** Where the simulator is: its control address, and each provider's own by its name. */
+/** The simulator's control address, and each provider's own address by its name. */
 export interface SimulatorAddress {
   readonly controlUrl: string
   readonly baseUrls: Readonly<Record<string, string>>
 }
 
 const MAIN = resolve(import.meta.dirname, "..", "gateway.js")
-/** A machine that has much else to do needs most of it. */
+/** A busy machine needs most of it. */
 const READY_WITHIN = "60 seconds"
 const ASKED_EVERY = "50 millis"
 const ANSWERS_WITHIN = "2 seconds"
@@ -72,9 +72,9 @@ const Ready = Schema.Struct({
 })
 const decodeReady = Schema.decodeUnknownEffect(Ready)
 
-/** The simulator of a data folder, as a process of its own that lives on when we do not. */
+/** The simulator of a data folder, as a separate process that outlives this one. */
 export const SimulatorProcess = {
-  /** Adopts the one that runs and answers where the settings want it; else starts one, in place of one that does not answer. */
+  /** Keeps the running one, if it answers at the address that the settings require; otherwise starts one in its place. */
   ensureRunning: Effect.fn("SimulatorProcess.ensureRunning")(function* (settings: App.Settings) {
     const file = simulatorFile(settings.dataDir)
     const living = yield* DataFolder.findProcess(file)
@@ -88,7 +88,7 @@ export const SimulatorProcess = {
     return yield* launch(settings, file)
   }),
 
-  /** The settings with the accounts that open the one that runs; as they are where none does. */
+  /** The settings with the accounts of the running simulator; unchanged where none runs. */
   withRunningSimulator: Effect.fn("SimulatorProcess.withRunningSimulator")(function* (settings: App.ReadySettings) {
     const place = yield* placeIn(simulatorFile(settings.dataDir))
     if (Option.isNone(place)) return settings
@@ -97,7 +97,7 @@ export const SimulatorProcess = {
     return withSimulators(settings, (provider) => baseUrls[provider] ?? "")
   }),
 
-  /** Never ends: brings the simulator back whenever it has gone. */
+  /** Never ends: restarts the simulator whenever it has gone. */
   keepRunning: Effect.fn("SimulatorProcess.keepRunning")(function* (settings: App.Settings): Effect.fn.Return<never> {
     return yield* Effect.forever(Effect.delay(revive(settings), WATCH_EVERY))
   }),
@@ -159,11 +159,11 @@ const spawnDetached = async (variables: Readonly<Record<string, string | undefin
 const hasEveryProvider = ({ baseUrls }: SimulatorAddress): boolean =>
   App.providerNames.every((name) => Object.hasOwn(baseUrls, name))
 
-/** Settings that name a port want that one. */
+/** Settings that name a port require that one. */
 const isWanted = ({ simulatorPort }: App.Settings, { url }: ProcessRecord): boolean =>
   simulatorPort === 0 || new URL(url).port === String(simulatorPort)
 
-/** Of the one that a data folder remembers; none when there is none, or it does not answer. */
+/** The addresses of the simulator that a data folder records; none when there is none, or it does not answer. */
 const placeIn = Effect.fnUntraced(function* (file: string) {
   const living = yield* DataFolder.findProcess(file)
   return Option.isSome(living) ? yield* placeOf(living.value) : Option.none()

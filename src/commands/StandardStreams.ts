@@ -2,8 +2,8 @@ import { fstatSync, writeSync } from "node:fs"
 import { isatty } from "node:tty"
 import { format } from "node:util"
 
-// A stream of Node's that cannot write to its file, such as on a full disk, ends the process where nobody listens to its errors, and takes nothing
-// any more where somebody does. A gateway outlives its log, and writes it again once there is room.
+// When a Node stream cannot write to its file, for example because the disk is full, it ends the process if there is no error
+// listener; with one, it accepts no further text. A gateway must outlive its log, and write to it again once there is space.
 
 const STANDARD_ERROR = 2
 
@@ -16,7 +16,7 @@ const isFile = (descriptor: number): boolean => {
   }
 }
 
-/** A file takes a text at once, or it is lost and counted. The count is in the log as soon as something can be written. */
+/** A file accepts a text at once, or the text is lost and counted. The count is logged as soon as something can be written. */
 const linesTo = (descriptor: number, write: (descriptor: number, bytes: Buffer) => number = writeSync) => {
   let lost = 0
   const put = (text: string) => {
@@ -39,8 +39,8 @@ const linesTo = (descriptor: number, write: (descriptor: number, bytes: Buffer) 
 }
 
 /**
- * So much waits for a reader that does not read. Lines beyond it are lost, so that they do not fill the memory of the process. Node keeps a text
- * as it is and counts the units of two bytes in it: in UTF-8 they are one to three bytes.
+ * The most text that waits for a reader that does not read. Lines beyond it are lost, so that they do not fill the process's
+ * memory. Node keeps a text as it is and counts its UTF-16 units, each of which is one to three bytes in UTF-8.
  */
 const UNREAD_UNITS = 4 * 1024 * 1024
 
@@ -48,13 +48,13 @@ interface Reader {
   /** How much Node keeps for it. */
   readonly unread: () => number
   readonly put: (text: string) => void
-  /** Once it has taken everything. */
+  /** Called once it has read everything. */
   readonly onRead: (then: () => void) => void
 }
 
 /**
- * A pipe or a terminal is written by Node, which keeps what its reader has not taken. As with a file, what is lost is counted; the count is in the
- * log as soon as all was read, whether or not another line follows.
+ * A pipe or a terminal is written by Node, which keeps whatever its reader has not read. As with a file, lost lines are
+ * counted. The count is logged as soon as everything was read, whether or not another line follows.
  */
 const linesToReader = ({ onRead, put, unread }: Reader) => {
   let lost = 0
@@ -76,7 +76,7 @@ const linesToReader = ({ onRead, put, unread }: Reader) => {
 
 const lostLines = { level: "error", message: "the log could not be written for a while, and what it said is lost" }
 
-/** That console, whose errors are the log. */
+/** The given console, with its errors going to the log. */
 const consoleOf = (standard: Console): Console => ({
   ...standard,
   error: isFile(STANDARD_ERROR)
@@ -88,10 +88,13 @@ const consoleOf = (standard: Console): Console => ({
       })
 })
 
-/** A reader of the log that does not read keeps the end of a process waiting for so long. */
+/** How long, in milliseconds, a reader of the log that does not read can delay the end of the process. */
 const LAST_WORDS_MS = 1_000
 
-/** Goes on once, when all that was said on standard error has been taken, the reason of an end among it, or when its reader has had its time. */
+/**
+ * Calls `then` once: when everything on standard error has been read, including the reason why the process ends, or when the
+ * reader's time is over.
+ */
 const afterErrors = (then: () => void): void => {
   if (process.stderr.writableLength === 0) return then()
   let isOver = false
@@ -101,12 +104,12 @@ const afterErrors = (then: () => void): void => {
   }
   setTimeout(end, LAST_WORDS_MS)
   process.stderr.on("error", end)
-  // The count of what was lost may be written once the rest was read.
+  // The count of lost lines may be written once the rest was read.
   const wait = () => void process.stderr.write("", (error) => (error || process.stderr.writableLength === 0 ? end() : wait()))
   wait()
 }
 
-/** From then on a process serves although its standard output takes nothing. */
+/** From then on the process keeps serving even if its standard output accepts nothing. */
 const surviveFullOutput = (): void => void process.stdout.on("error", () => undefined)
 
 export const StandardStreams = { afterErrors, consoleOf, linesTo, linesToReader, surviveFullOutput }

@@ -21,7 +21,7 @@ import { type SimulatorAddress, SimulatorProcess } from "./Simulator.ts"
 import { demoTenant, keyFileOf } from "./StartTenant.ts"
 import { headerLines, signingHeaders } from "./signing/SignedHeaders.ts"
 
-/** An earlier gateway of the same data folder gets this long to drain: as long as its requests may take, and a little more. */
+/** How long an earlier gateway of the same data folder may drain: as long as its requests may take, and a little more. */
 const REPLACE_WITHIN_MS = 25_000
 const REGISTER_WITHIN = "5 seconds"
 
@@ -36,7 +36,7 @@ export const start = Command.make(
       yield* App.ensureListenable(given)
       const installed = yield* Installation.forServer
       const simulator = yield* startSimulator(installed)
-      // Only who simulates reads the simulators.
+      // Only a process that simulates imports the simulators.
       const { knownSimulators, withSimulators } = yield* Effect.promise(() => import("../simulator/Registry.ts"))
       const settings = withSimulators(installed, (provider) => simulator.baseUrls[provider] ?? "")
       const { consoleUrl, context, url } = yield* openGateway(settings)
@@ -69,7 +69,7 @@ function forDevelopment(variables: Readonly<Record<string, string | undefined>>)
   }
 }
 
-/** One gateway a data folder: an older one is stopped, and this process takes its place. */
+/** One gateway per data folder: an older one is stopped, and this process takes its place. */
 const replaceOlderGateway = Effect.fnUntraced(function* (dataDir: string) {
   const file = gatewayFile(dataDir)
   const exchange = Effect.gen(function* () {
@@ -81,12 +81,12 @@ const replaceOlderGateway = Effect.fnUntraced(function* (dataDir: string) {
     yield* DataFolder.writeProcess(file, "")
   })
   yield* DataFolder.make(dataDir)
-  // Two that start together take their turns.
+  // Two that start at the same time take turns.
   yield* Effect.flatten(App.folderLock(join(dataDir, "start.lock"))(Effect.exit(exchange)))
   yield* Effect.addFinalizer(() => DataFolder.removeOwnProcess(file))
 })
 
-/** Brought back while the scope lives, and stopped with it. */
+/** Restarted whenever it ends while the scope lives, and stopped with it. */
 const startSimulator = Effect.fnUntraced(function* (settings: App.ReadySettings) {
   yield* Effect.addFinalizer(() => SimulatorProcess.stop(settings.dataDir))
   const place = yield* SimulatorProcess.ensureRunning(settings)
@@ -118,7 +118,7 @@ const callbacksOf = (
   )
 }
 
-/** In reality a field of the provider's dashboard. */
+/** In reality this is a field in the provider's dashboard. */
 const registerCallbacks = Effect.fnUntraced(function* (
   wishes: ReadonlyArray<CallbackAddress>,
   { controlUrl }: SimulatorAddress,
@@ -196,7 +196,7 @@ const printIntroduction = Effect.fnUntraced(function* (
   ])
 })
 
-/** One word of a POSIX shell, whatever is in it. */
+/** One word of a POSIX shell, whatever it contains. */
 const shellQuoted = (text: string): string =>
   /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`
 
@@ -207,7 +207,7 @@ const decode = Schema.decodeUnknownOption(Schema.fromJsonString(Kept))
 
 const operatorFileOf = (dataDir: string): string => join(dataDir, "operator.json")
 
-/** The person that `start` lets into the console on first use; the token stays in the data folder. */
+/** The operator that `start` creates for the console on first use; the token is stored in the data folder. */
 const startOperator = Effect.fn("startOperator")(function* (dataDir: string) {
   const file = operatorFileOf(dataDir)
   const operators = yield* Operators

@@ -19,8 +19,8 @@ const IssuedKey = Schema.Struct({ ...KeyFile.fields, mode: Mode, role: Role })
 const decode = Schema.decodeUnknownOption(Schema.fromJsonString(IssuedKey))
 
 /**
- * So many test payouts may it make, as a live tenant may: the defaults of test mode are for real providers, and where these are simulated a
- * payroll of some hundred salaries can be rehearsed (contract LIM-34).
+ * The tenant may make as many test payouts as a live tenant may make payouts. The defaults of test mode are for real providers;
+ * with simulated ones, a payroll of some hundred salaries can be rehearsed (contract LIM-34).
  */
 const rehearsal = { hour: 600, day: 5_000 } as const
 
@@ -32,7 +32,7 @@ const allowRehearsal = Effect.gen(function* () {
   }
 })
 
-/** Where a data folder keeps each mode's key, and the external id of the float that comes with it: once per data folder. */
+/** Where a data folder stores each mode's key, and the external id of the float that comes with it, once per data folder. */
 const places = {
   live: { file: "tenant.json", externalId: "start" },
   test: { file: "tenant-test.json", externalId: "start-test" }
@@ -40,7 +40,10 @@ const places = {
 
 export const keyFileOf = (dataDir: string, mode: Mode): string => join(dataDir, places[mode].file)
 
-/** The key of the tenant that `start` makes on first use, with some float in the key's mode; its credentials stay in the data folder. */
+/**
+ * The key of the tenant that `start` creates on first use, with some float in the key's mode; the data folder stores its
+ * credentials.
+ */
 export const demoTenant = Effect.fn("demoTenant")(function* (dataDir: string, mode: Mode) {
   const file = keyFileOf(dataDir, mode)
   const tenants = yield* Tenants

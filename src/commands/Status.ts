@@ -22,9 +22,9 @@ import { printResult } from "./Output.ts"
 import { settingsWithProviders } from "./Provider.ts"
 import { managementFile, reachable } from "./ServedAddresses.ts"
 
-/** So many transactions of unknown outcome are named, and so many tenants of a kind. */
+/** The most transactions of unknown outcome that are named, and the most tenants of each kind. */
 const NAMED = 5
-/** So many rows are looked at for what each provider account is still needed for: a screen may not take minutes. */
+/** The most rows that are counted for what each provider account is still needed for: `status` must not take minutes. */
 const BY_ACCOUNT_AT_MOST = 200_000
 
 const standingLayer = Layer.unwrap(Effect.map(settingsWithProviders, App.gatewayStatus)).pipe(Layer.provideMerge(App.logs))
@@ -113,7 +113,7 @@ const standing = Effect.gen(function* () {
   })
 })
 
-/** Nothing of what the database knows: the node of this machine may still say what it sees. */
+/** Without anything from the database: the node on this machine may still report what it sees. */
 const withoutDatabase = Effect.fnUntraced(function* ({ message }: { readonly message: string }) {
   const node = yield* nodeHere(yield* App.settings)
   const unasked = [
@@ -231,14 +231,14 @@ const checkView = ({ at, differences, name, subject }: ComparisonResult, now: In
 const NODE_TIMEOUT = "2 seconds"
 const OPEN_CIRCUIT = /^gateway_provider_circuit_open\{provider="([^"]+)",mode="([^"]+)",operation="([^"]+)"[^}]*\} [1-9]/gm
 
-/** Said of what could not be asked; "none" is an answer. */
+/** For what could not be read; "none" would be an answer. */
 const UNREACHABLE = "unreachable"
 
 type NodeHere = Effect.Success<ReturnType<typeof nodeHere>>
 
 /**
- * The node of this machine by its management port: where the running one wrote down that it is, or else where the settings say. Circuits are each
- * process's own: those of other nodes are on their pages and in the alert.
+ * The state of the node on this machine, from its management port: the recorded address of a running node, or else the address
+ * in the settings. Circuits belong to one process: those of other nodes are on their pages and in the alert.
  */
 const nodeHere = Effect.fnUntraced(function* ({ dataDir, managementHost, managementPort }: App.Settings) {
   const running = yield* DataFolder.findProcess(managementFile(dataDir))

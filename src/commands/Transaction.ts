@@ -26,7 +26,7 @@ import { settingsWithProviders } from "./Provider.ts"
 
 const ROWS_LISTED = 20
 const MOST_ROWS = 1000
-/** Of one transaction the first so many are shown: an event is delivered once, and again for each recovery. */
+/** The most deliveries of one transaction that are shown: an event is delivered once, and again for each recovery. */
 const DELIVERIES_SHOWN = 50
 
 const statuses = [...new Set([...CollectionStatus.literals, ...PayoutStatus.literals, ...ExchangeStatus.literals])]
@@ -69,7 +69,7 @@ const list = Command.make(
       undefined,
       items.map(rowForPeople)
     )
-    // Others may be of the same millisecond: a list of what is older begins with the last one again.
+    // Others may have the same millisecond: a list of older ones begins with the last one again.
     if (next !== null) yield* printErrors(`there may be older ones: --to ${iso(next.id === "" ? next.at : next.at + 1)}`)
   }, Effect.provide(operatorPorts))
 ).pipe(
@@ -174,7 +174,7 @@ const recordWithHistory = (whole: WholeRecord) => ({
   deliveries: whole.deliveries.map(deliveryView)
 })
 
-/** The same for people: of each delivery a row, without the answers of the endpoint. */
+/** The same for people: one row per delivery, without the answers of the endpoint. */
 const recordWithHistoryShort = (whole: WholeRecord) => ({
   ...headOf(whole),
   candidates: candidatesOf(whole.history).map(candidateView),
@@ -210,7 +210,7 @@ const headOf = ({ nextPoll, stored: { revision, traceparent = null, transaction 
   next_poll_at: nextPoll === null ? null : iso(nextPoll)
 })
 
-/** The members of a record that a tenant does not see, or does not need. */
+/** The fields of a record that a tenant does not see, or does not need. */
 const ownership = ({ appId, kind, mode, provider, providerReference }: Transaction) => ({
   app_id: appId,
   kind,
@@ -228,7 +228,7 @@ const candidateView = ({ attempt, provider, verdict, ...reasons }: Candidate) =>
 
 const lineView = ({ actor, at, fact, note, status }: HistoryLine) => ({ at: iso(at), actor, fact, status, note })
 
-/** The calls to providers that were made for each line, and where their time went, in milliseconds. */
+/** The provider calls that were made for each line, and where their time went, in milliseconds. */
 const callViews = (history: ReadonlyArray<HistoryLine>) =>
   history.flatMap(({ at, calls = [] }) =>
     calls.map(({ end, operation, phases, provider, tookMs }) => ({

@@ -159,7 +159,7 @@ const enabledEndpoint = Effect.fn("enabledEndpoint")(function* (id: EndpointId) 
     )
 })
 
-/** As the audit log names an endpoint: the one that every release knows needs no name. */
+/** How the audit log names an endpoint: the one that every release knows needs no name. */
 const namesOf = ({ mode, name }: EndpointId): Readonly<Record<string, string>> =>
   name === DEFAULT_ENDPOINT ? { mode } : { mode, endpoint: name }
 

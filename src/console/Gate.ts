@@ -79,7 +79,7 @@ export const makeGate = ({ host, trustedProxies, url }: GateSettings) => {
 
 export type Gate = ReturnType<typeof makeGate>
 
-/** A name, a number and 256 random bits in hex. */
+/** The operator's name, the account's creation time, and 256 random bits in hex. */
 const SESSION = /^[a-z][a-z0-9._-]{0,39}:\d{1,16}:[0-9a-f]{64}$/
 
 /** Whether a form was made for this very session. */

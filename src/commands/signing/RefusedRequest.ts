@@ -2,18 +2,18 @@ import { Option } from "effect"
 import { clockSkewSeconds, isNonce, parseKeyHeader, parseSignature } from "../../domain/StringToSign.ts"
 import type { KeyFile } from "./SignedHeaders.ts"
 
-/** The part of a request that is not as it has to be, and what to do about it. */
+/** The part of a request that is wrong, and what to do about it. */
 export interface SignatureMismatch {
   readonly part: "key" | "timestamp" | "nonce" | "signature" | "host" | "method" | "path" | "query" | "body" | "secret" | "string"
   readonly detail: string
 }
 
-/** A header's values by its name in lower case, in the order in which they stand in the file. */
+/** A header's values by its name in lower case, in the order in which they are in the file. */
 export type HeaderValues = ReadonlyMap<string, ReadonlyArray<string>>
 
 /**
- * Reads `Name: value` lines. curl's marks are understood: `>` before what was sent, `<` before what came back, of which only `Date` is
- * of use. Lines that are no header are passed over.
+ * Reads `Name: value` lines. It understands curl's marks: `>` before sent headers, and `<` before received ones, of which only
+ * `Date` is used. Lines that are no header are skipped.
  */
 export const readHeaders = (text: string): HeaderValues => {
   const headers = new Map<string, Array<string>>()
@@ -72,7 +72,7 @@ const keyMismatches = (header: string, key: KeyFile): ReadonlyArray<SignatureMis
   ]
 }
 
-/** The moment of the refusal is the response's `Date` where the file has it, and now where it does not. */
+/** The request was refused at the response's `Date` where the file has it, otherwise now. */
 const timestampMismatches = (headers: HeaderValues, nowMs: number): ReadonlyArray<SignatureMismatch> => {
   const timestamp = headerOf(headers, "x-gateway-timestamp")
   const answered = Date.parse(headerOf(headers, "date"))

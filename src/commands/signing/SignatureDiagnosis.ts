@@ -19,8 +19,8 @@ export interface Diagnosis {
 }
 
 /**
- * Holds a refused request against what the gateway would compute for it. Where the signature differs, known mistakes are tried, one
- * alone and then any two in different parts, until one makes the signature right.
+ * Compares a refused request with what the gateway would compute for it. Where the signature differs, known mistakes are tried,
+ * one alone and then any two in different parts, until the signature matches.
  */
 export const diagnose = (sent: Omit<SentRequest, "host">, headers: HeaderValues, key: KeyFile, nowMs: number): Diagnosis => {
   const host = headers.has("host") ? headerOf(headers, "host") : sent.urlHost
@@ -58,7 +58,10 @@ export const diagnose = (sent: Omit<SentRequest, "host">, headers: HeaderValues,
   }
 }
 
-/** The bytes of a signature in any form that clients send: lower or upper-case hexadecimal, base64, with or without `v1=`. */
+/**
+ * The bytes of a signature in any form that clients send: lower-case or upper-case hexadecimal or base64, with or without
+ * `v1=`.
+ */
 const digestOf = (header: string): Uint8Array | undefined => {
   const text = header.replace(/^v1=/i, "")
   const bytes = /^[0-9a-f]{64}$/i.test(text) ? Buffer.from(text, "hex") : Buffer.from(text, "base64")

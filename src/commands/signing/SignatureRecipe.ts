@@ -4,7 +4,7 @@ import { bodyHash } from "../../services/admission/Signature.ts"
 import type { SignatureMismatch } from "./RefusedRequest.ts"
 import { hasSignedBody, type KeyFile } from "./SignedHeaders.ts"
 
-/** The ten fields of the string to sign, the text between them, and the secret: everything a signature is made of. */
+/** The ten fields of the string to sign, the text between them, and the secret: everything that a signature is made of. */
 export interface Recipe {
   readonly appId: string
   readonly keyId: string
@@ -19,7 +19,7 @@ export interface Recipe {
   readonly join: (fields: ReadonlyArray<string>) => string
 }
 
-/** One mistake that clients make: what it changes in the recipe, and how to mend it. */
+/** One mistake that clients make: what it changes in the recipe, and how to fix it. */
 export interface Variation extends SignatureMismatch {
   readonly change: Partial<Recipe>
 }
@@ -49,7 +49,7 @@ export const textOf = ({ join, ...recipe }: Recipe): string =>
     recipe.body
   ])
 
-/** The recipe that the gateway computes from a request. A query that cannot be encoded again stays as it was sent. */
+/** The recipe that the gateway computes from a request. A query that cannot be canonicalised stays as it was sent. */
 export const rightRecipe = (
   sent: SentRequest,
   named: Pick<Recipe, "appId" | "keyId" | "timestamp" | "nonce">,

@@ -38,7 +38,7 @@ const hostVariations = ({ host }: Recipe, sent: SentRequest): ReadonlyArray<Vari
   ]
 }
 
-/** The host of an address as it stands there: `URL` would write it in lower case and leave out a usual port. */
+/** The host of an address as it was typed: `URL` would write it in lower case and omit a default port. */
 const typedHost = (url: string): string => /^https?:\/\/(?:[^/?#]*@)?([^/?#]*)/i.exec(url)?.[1] ?? ""
 
 const methodVariations = ({ method }: Recipe): ReadonlyArray<Variation> =>
@@ -175,7 +175,10 @@ const decoded = (text: string): string => {
   }
 }
 
-/** The mistakes that clients make with a body: another text of the same JSON was signed than was sent, or something else than its hash. */
+/**
+ * The mistakes that clients make with a body: they signed another text of the same JSON than they sent, or something other than
+ * its hash.
+ */
 const bodyVariations = (body: Uint8Array, isSigned: boolean): ReadonlyArray<Variation> => {
   const text = Buffer.from(body).toString("utf8")
   const hash = bodyHash(body)
@@ -229,7 +232,7 @@ const serialized = (tree: unknown): ReadonlyArray<readonly [what: string, text: 
     [`${what} and with escaped slashes`, ascii(text).replaceAll("/", String.raw`\/`)]
   ])
 
-/** As Python's `json.dumps` writes it. Only between members is there a newline: in strings it is escaped. */
+/** As Python's `json.dumps` writes it. Newlines occur only between members: in strings they are escaped. */
 const spaced = (tree: unknown): string => JSON.stringify(tree, null, 1).replace(/,\n */g, ", ").replace(/\n */g, "")
 
 const ascii = (text: string): string =>
@@ -245,7 +248,7 @@ const sorted = (tree: unknown): unknown => {
   )
 }
 
-/** Numbers keep their text; none for what is no JSON. */
+/** Numbers keep their text; none for a text that is not JSON. */
 const parsed = (text: string): Option.Option<unknown> => {
   try {
     return Option.some(

@@ -21,14 +21,14 @@ export interface Unsigned {
   readonly body: Uint8Array
 }
 
-/** The four headers by their names, and what they sign. */
+/** The four headers by their names, and the fields that they sign. */
 export interface Signed {
   readonly headers: Readonly<Record<string, string>>
   readonly fields: SignedFields
   readonly text: string
 }
 
-/** Signs as a tenant's own client would (contract SIG-4 to SIG-8): the host and the target are taken as the URL writes them. */
+/** Signs as a tenant's own client would (contract SIG-4 to SIG-8): the host and the target are taken as the URL spells them. */
 export const sign = Effect.fn("sign")(function* (key: KeyFile, { body, method, url }: Unsigned) {
   const { reference } = yield* RandomSource
   const nonce = yield* reference
