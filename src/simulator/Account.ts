@@ -7,11 +7,11 @@ import { type Execution, type Fact, Facts, type Job, type SimulatedTransaction }
 /** The opening balance of every wallet, in minor units. */
 export const OPENING_BALANCE = 1_000_000_000_000n
 
-/** The simulator's own durable account of what it executed. Reads answer from memory, writes once they are on disk. */
+/** The simulator's own durable record of what it executed. Reads answer from memory; writes return once they are on disk. */
 export interface Account {
-  /** All the facts or, after a crash, none of them. They are seen by reads at once. */
+  /** Commits all the facts or, after a crash, none of them. Reads see them at once. */
   readonly commit: (facts: ReadonlyArray<Fact>) => Effect.Effect<void>
-  /** Returns once everything that a read can see is on disk, so that no response says what a crash could undo. */
+  /** Returns once everything that a read can see is on disk, so that no response reports something that a crash could undo. */
   readonly settled: Effect.Effect<void>
   readonly transaction: (provider: string, id: string) => SimulatedTransaction | undefined
   /** Newest last. */
@@ -22,7 +22,7 @@ export interface Account {
   readonly jobs: () => ReadonlyArray<Job>
   readonly job: (id: string) => Job | undefined
   readonly note: (key: string) => string | undefined
-  /** Counts up from 1 in each life of the process: unique together with the time. */
+  /** Counts up from 1 in each process: unique together with the time. */
   readonly sequence: () => number
 }
 

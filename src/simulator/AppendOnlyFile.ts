@@ -6,10 +6,12 @@ import { Cause, Deferred, Effect, Queue, type Scope } from "effect"
 export interface AppendOnlyFile {
   /** The lines that were there at the start. */
   readonly lines: ReadonlyArray<string>
-  /** Answers once the line is on disk, or written at all where the file is not `synced`. Lines that arrive together are
-   * written together. */
+  /**
+   * Returns once the line is on disk or, where the file is not `synced`, once it is written. Lines that arrive together are
+   * written together.
+   */
   readonly append: (line: string) => Effect.Effect<void>
-  /** Answers once everything appended before it is on disk. */
+  /** Returns once everything appended before it is on disk. */
   readonly settled: Effect.Effect<void>
 }
 
@@ -19,11 +21,11 @@ interface Entry {
 }
 
 const NEWLINE = 10
-/** It holds whole numbers of people and the bodies of requests: for its owner alone. */
+/** It contains people's whole numbers and the bodies of requests, so only its owner may read it. */
 const PRIVATE_FILE = 0o600
 const PRIVATE_FOLDER = 0o700
 
-/** A process killed in the middle of a write leaves a last line without its end: it is cut off. */
+/** A process that is killed in the middle of a write leaves an incomplete last line, which is cut off. */
 export const openAppendOnlyFile = Effect.fn("openAppendOnlyFile")(function* (
   path: string,
   synced: boolean
@@ -69,7 +71,7 @@ const write = Effect.fnUntraced(function* (file: FileHandle, entries: ReadonlyAr
 async function readWholeLines(path: string): Promise<ReadonlyArray<string>> {
   await mkdir(dirname(path), { recursive: true, mode: PRIVATE_FOLDER })
   const created = await open(path, "a", PRIVATE_FILE)
-  // One that an older program made may be open to others.
+  // A file from an older program may be readable by others.
   await created.chmod(PRIVATE_FILE)
   await created.close()
   const bytes = await readFile(path)

@@ -7,13 +7,13 @@ import { type Fact, newTransaction, type SimulatedTransaction } from "./Facts.ts
 import { type ErrorResponses, passGate, type Stop, withFault } from "./Responses.ts"
 import type { SimulatedRequest, SimulatedResponse, SimulatorContext } from "./SimulatedProvider.ts"
 
-/** One merchant's account at a provider; live and test mode are two of them. */
+/** One merchant's account at a provider; live and test mode are two accounts. */
 export interface Merchant {
   /** The simulator's name for it, which is public. */
   readonly clientId: string
 }
 
-/** An authenticated call, and what the frame knows around it. */
+/** An authenticated call, and its context in the frame. */
 export interface MerchantCall<M extends Merchant = Merchant> {
   readonly provider: string
   readonly errors: ErrorResponses
@@ -21,7 +21,7 @@ export interface MerchantCall<M extends Merchant = Merchant> {
   readonly merchant: M
   readonly request: SimulatedRequest
   readonly now: number
-  /** Claims an event that may happen once only: true the first time that a key is seen in this process. */
+  /** Claims an event that may happen only once: true the first time that a key is seen in this process. */
   readonly claim: (key: string) => boolean
 }
 
@@ -43,7 +43,7 @@ export const byReference = (
 ): ReadonlyArray<SimulatedTransaction> =>
   context.account.byReference(provider, merchant.clientId, reference).filter((one) => one.kind === kind)
 
-/** The caller's transaction with this identifier of the provider's. */
+/** The caller's transaction with this identifier of the provider. */
 export const byId = (
   { context, merchant, provider }: MerchantCall,
   kind: TransactionKind,
@@ -55,37 +55,43 @@ export const byId = (
 
 const COUNTED = 1000
 
-/** Sixteen digits for a new identifier: as a number they are still exact. */
+/** Sixteen digits for a new identifier: they are still exact as a JSON number. */
 export const newDigits = ({ context, now }: MerchantCall): string =>
   `${now}${String(context.account.sequence() % COUNTED).padStart(3, "0")}`
 
-/** For a read that names a person: the gates that stop it. Returns the gate, where the provider has another way to tell it. */
+/**
+ * The gate of a read that names a person. Stops the call at the gates in `stopping`, and returns any other gate, for a provider
+ * that reports it in its own way.
+ */
 export const gateOf = Effect.fnUntraced(function* (call: MerchantCall, number: string, stopping: ReadonlyArray<Gate>) {
   const play = playOf("payout", endingOf(number))
   if (stopping.includes(play.gate)) yield* passGate(call.errors, play)
   return play.gate
 })
 
-/** The transaction that a call asks for. */
+/** The transaction that a call requests. */
 export interface Order extends Omit<Parameters<typeof newTransaction>[1], "provider" | "account"> {
-  /** In place of the call's own. */
+  /** Replaces the call's own error responses. */
   readonly errors?: ErrorResponses
-  /** Refuses what the wallet does not hold; without it the provider fails it later. */
+  /** The refusal where the wallet is too small; without it the provider fails the transaction later. */
   readonly short?: Stop
   /** A value that only one call may use: a reference, a token, a code. */
   readonly once?: { readonly key: string; readonly isUsed?: boolean; readonly refusal: Stop }
-  /** Committed together with the transaction. */
+  /** Facts committed together with the transaction. */
   readonly alongside?: (transaction: SimulatedTransaction) => ReadonlyArray<Fact>
 }
 
-/** By an identifier of the client's, which makes one transaction, ever. */
+/** By an identifier of the client, which can only ever make one transaction. */
 export const onceById = ({ context, provider }: MerchantCall, id: string, refusal: Stop, key = id): Required<Order>["once"] => ({
   key,
   isUsed: context.account.transaction(provider, id) !== undefined,
   refusal
 })
 
-/** Creates a transaction and plays its ending, unless the ending, the wallet or an earlier use forbids it. Responds as the ending says. */
+/**
+ * Creates a transaction and plays its ending, unless the ending, the wallet or an earlier use forbids it. Responds as the
+ * ending requires.
+ */
 export const create = Effect.fnUntraced(function* (
   call: MerchantCall,
   order: Order,
@@ -108,7 +114,7 @@ export const pageOf = <Row>(found: ReadonlyArray<Row>, { page, size }: { readonl
   pages: Math.ceil(found.length / size)
 })
 
-/** Whether a transaction began on one of these days, "2026-01-31"; the end of an open period is left out. */
+/** Whether a transaction began on one of these days, as "2026-01-31"; either end may be left open. */
 export const isWithinDays = ({ createdAt }: SimulatedTransaction, from: string | undefined, to: string | undefined): boolean => {
   const day = iso(createdAt).slice(0, 10)
   return (from === undefined || day >= from) && (to === undefined || day <= to)

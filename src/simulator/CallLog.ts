@@ -13,13 +13,13 @@ const Call = Schema.Struct({
 })
 type Call = typeof Call.Type
 
-/** Older ones leave the list (and stay in the file). */
+/** The list keeps this many calls; the file keeps older ones too. */
 const KEPT_CALLS = 100_000
 
-/** Every call that the providers received, whatever became of it. */
+/** Every call that the providers received, whatever the response. */
 export interface CallLog {
   readonly record: (provider: string, request: SimulatedRequest) => Effect.Effect<void>
-  /** Those whose path or body names the reference; all without one. Oldest first. */
+  /** The calls whose path or body contains the reference; all calls without a reference. Oldest first. */
   readonly list: (reference: string | undefined) => ReadonlyArray<Call>
 }
 
@@ -41,7 +41,7 @@ export const openCallLog = Effect.fn("openCallLog")(function* (dataDir: string):
     }),
     list: (reference) => {
       if (reference === undefined) return calls
-      // A provider may want it in small letters.
+      // A provider may require it in lower case.
       const forms = [reference, reference.toLowerCase()]
       return calls.filter(({ body, path }) => forms.some((form) => body.includes(form) || path.includes(form)))
     }

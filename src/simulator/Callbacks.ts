@@ -8,12 +8,12 @@ import type { SimulatedProvider } from "./SimulatedProvider.ts"
 /** Milliseconds before the second, third and fourth attempt. */
 const BACKOFF_MS = [1000, 2000, 4000] as const
 export const CALLBACK_RETRIES = BACKOFF_MS.length
-/** How long one attempt may take. */
+/** How long one attempt may take, in milliseconds. */
 export const CALLBACK_TIMEOUT_MS = 5000
 
 type CallbackWork = Extract<Job["work"], { readonly kind: "callbacks" }>
 
-/** Where one merchant account's callbacks go: in reality a field of the provider's dashboard. */
+/** The key of the address that one merchant account's callbacks go to; in reality a field in the provider's dashboard. */
 export const callbackAddress = (provider: string, account: string): string => `callback_address/${provider}/${account}`
 
 interface Unsigned {
@@ -24,7 +24,7 @@ interface Unsigned {
   readonly headers: (secret: string, body: string) => OutgoingCallback["headers"]
 }
 
-/** A forged one bears another secret than the account's, and is not sent again. */
+/** A forged callback is signed with a secret other than the account's, and is not retried. */
 export const signedCallback = ({ body, headers, planned, secret }: Unsigned): OutgoingCallback => {
   const genuine = planned.signature === "genuine" && secret !== undefined
   return {
@@ -39,7 +39,7 @@ export const hmacHeader =
   (name: string, algorithm: "sha256" | "sha512"): Unsigned["headers"] =>
   (secret, body) => ({ [name]: createHmac(algorithm, secret).update(body).digest("hex") })
 
-/** Of a provider that signs nothing in a header, and sends it once. */
+/** For a provider that signs nothing in a header, and sends a callback once. */
 export const sentOnce = (body: string, more: Pick<OutgoingCallback, "method" | "path"> = {}): OutgoingCallback => ({
   body,
   headers: { "content-type": "application/json" },
@@ -53,7 +53,7 @@ export const ownerOf = <A extends { readonly clientId: string }>(
   { account }: SimulatedTransaction
 ): A | undefined => accounts.find(({ clientId }) => clientId === account)
 
-/** One attempt at the first callback of a job. Returns what is left to do, or nothing. */
+/** Makes one attempt at the first callback of a job. Returns the remaining work, or nothing. */
 export const attemptCallback = Effect.fnUntraced(function* (
   account: Account,
   job: Job & { readonly work: CallbackWork },

@@ -1,7 +1,7 @@
 import { Schema } from "effect"
 import type { TransactionKind } from "../domain/Transaction.ts"
 
-/** The last four characters of the payer's or recipient's number; anything that is not in the table is an ordinary success. */
+/** The last four characters of the payer's or recipient's number. A number that is not in the table is an ordinary success. */
 export const Ending = Schema.Literals([
   "ordinary",
   ...(["0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008", "0009"] as const),
@@ -9,10 +9,10 @@ export const Ending = Schema.Literals([
 ])
 export type Ending = typeof Ending.Type
 
-/** The gate before a transaction exists at the provider. Everything but `open` leaves nothing behind. */
+/** The gate before a transaction exists at the provider. Every gate but `open` leaves nothing behind. */
 export type Gate = "open" | "refused" | "pool_short" | "no_account" | "unavailable" | "unheard" | "reset"
 
-/** The fault of the response to a call that the provider did accept. */
+/** The fault in the response to a call that the provider did accept. */
 export type ResponseFault = "none" | "silence" | "server_error" | "not_json"
 
 export interface PlannedCallback {
@@ -24,17 +24,17 @@ export interface PlannedCallback {
 export interface Play {
   readonly gate: Gate
   readonly responseFault: ResponseFault
-  /** `stays_pending` moves no money, ever. */
+  /** `stays_pending` never moves any money. */
   readonly outcome: "successful" | "failed" | "stays_pending"
   readonly settles: "at_once" | "after_delay"
   readonly callbacks: ReadonlyArray<PlannedCallback>
   readonly twist: "none" | "larger_fee" | "smaller_amount" | "returned" | "paid_after_all"
 }
 
-/** Minor units by which `larger_fee` exceeds the quoted fee. */
+/** The minor units by which `larger_fee` exceeds the quoted fee. */
 export const LARGER_FEE = 200n
 
-/** As many delays after its failure a charge is paid after all: the client knows of the failure by then. */
+/** A failed charge is paid after all this many delays later: by then the client knows of the failure. */
 export const LATE_DELAYS = 3
 
 export const says = (outcome: PlannedCallback["says"], change: Partial<PlannedCallback> = {}): PlannedCallback => ({
@@ -83,7 +83,7 @@ const plays: Readonly<Record<Ending, Play>> = {
   "0018": ordinary
 }
 
-// An exchange is booked before its response and has neither a fee nor callbacks of its own.
+// An exchange is booked before its response, and has neither a fee nor callbacks.
 const different: Readonly<Record<TransactionKind, Partial<Record<Ending, Play>>>> = {
   payout: {},
   collection: {
@@ -99,7 +99,7 @@ export const playOf = (kind: TransactionKind, ending: Ending): Play => {
   return kind === "exchange" ? { ...play, settles: "at_once" } : play
 }
 
-/** The ending of a charge at a provider whose payers pay the whole amount, or nothing. */
+/** The ending of a charge at a provider whose payers pay either the whole amount or nothing. */
 export const wholeOrNothing = (ending: Ending): Ending => (ending === "0014" ? "ordinary" : ending)
 
 const isEnding = Schema.is(Ending)

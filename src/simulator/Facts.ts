@@ -2,7 +2,7 @@ import { Schema } from "effect"
 import { Currency } from "../domain/Currency.ts"
 import { Ending } from "./Endings.ts"
 
-// The memory of the simulator's account, as it is written to disk: one JSON line is one array of facts that hold together.
+// The memory of the simulator's account, as it is written to disk: one JSON line is one array of facts that belong together.
 
 const Minor = Schema.BigIntFromString
 
@@ -12,7 +12,7 @@ export const SimulatedTransaction = Schema.Struct({
   account: Schema.String,
   /** The provider's own identifier. */
   id: Schema.String,
-  /** The client's reference, as it stood in the wire's field for it. */
+  /** The client's reference, from the wire's field for it. */
   reference: Schema.NullOr(Schema.String),
   kind: Schema.Literals(["payout", "collection", "exchange"]),
   status: Schema.Literals(["pending", "successful", "failed"]),
@@ -29,18 +29,18 @@ export const SimulatedTransaction = Schema.Struct({
   reason: Schema.NullOr(Schema.String),
   createdAt: Schema.Int,
   updatedAt: Schema.Int,
-  /** Its success is in the response to the call that made it. */
+  /** The response to the call that made it already reports its success. */
   decidedAtOnce: Schema.optionalKey(Schema.Literal(true)),
   /** Its fee comes back with it. */
   feeReturns: Schema.optionalKey(Schema.Literal(true)),
-  /** Members that only this provider's wire knows. */
+  /** Fields that only this provider's wire has. */
   detail: Schema.Record(Schema.String, Schema.NullOr(Schema.String))
 })
 export type SimulatedTransaction = typeof SimulatedTransaction.Type
 
 type Named = "provider" | "account" | "id" | "reference" | "kind" | "ending" | "currency" | "amount" | "fee"
 
-/** At its beginning: pending, and what arrives is what was sent, unless it is said. */
+/** A new transaction: pending, and by default the amount that arrives is the amount that was sent. */
 export const newTransaction = (
   now: number,
   own: Pick<SimulatedTransaction, Named> & Partial<Omit<SimulatedTransaction, Named>>
@@ -75,9 +75,9 @@ export const OutgoingCallback = Schema.Struct({
   headers: Schema.Record(Schema.String, Schema.String),
   /** POST where it is absent. */
   method: Schema.optionalKey(Schema.Literals(["POST", "PUT"])),
-  /** Behind the account's address: the last part of the one that the request gave. */
+  /** Appended to the account's address: the last part of the address that the request gave. */
   path: Schema.optionalKey(Schema.String),
-  /** How often it is sent again after a response that is not 200; a forged one never. */
+  /** How often it is retried after a response other than 200; a forged one never is. */
   retries: Schema.Int
 })
 export type OutgoingCallback = typeof OutgoingCallback.Type
@@ -92,7 +92,7 @@ export const Job = Schema.Struct({
     Schema.Struct({ kind: Schema.Literal("settle"), transaction: Schema.String }),
     Schema.Struct({ kind: Schema.Literal("return"), transaction: Schema.String }),
     Schema.Struct({ kind: Schema.Literal("pay"), transaction: Schema.String }),
-    // Sent in this order, each only after the one before it was answered or given up.
+    // Sent in this order, each only after the previous one was answered or given up.
     Schema.Struct({ kind: Schema.Literal("callbacks"), attempt: Schema.Int, callbacks: Schema.Array(OutgoingCallback) })
   ])
 })
@@ -110,7 +110,7 @@ export const Fact = Schema.Union([
   }),
   Schema.Struct({ fact: Schema.Literal("job"), job: Job }),
   Schema.Struct({ fact: Schema.Literal("job_done"), id: Schema.String }),
-  // Whatever else a provider must not forget: used tokens, one-time codes, callback addresses.
+  // Anything else that a provider must not forget: used tokens, one-time codes, callback addresses.
   Schema.Struct({ fact: Schema.Literal("note"), key: Schema.String, value: Schema.String })
 ])
 export type Fact = typeof Fact.Type

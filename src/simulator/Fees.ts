@@ -5,7 +5,8 @@ export type PayoutMethod = "momo" | "bank" | "wallet"
 
 type Flat = Partial<Record<PayoutMethod | "other", bigint>>
 
-// Minor units of the source wallet's currency. XAF, XOF, USD, EUR and GBP are this simulator's own choice, and so is a KES wallet.
+// Minor units of the source wallet's currency. The fees for XAF, XOF, USD, EUR, GBP and for a KES wallet are this simulator's
+// own choice.
 const flat: Readonly<Record<Currency, Flat>> = {
   UGX: { bank: 5400n, momo: 1000n, wallet: 500n },
   KES: { other: 3000n },
@@ -33,7 +34,7 @@ export const payoutFee = (currency: Currency, method: PayoutMethod, amount: bigi
 
 export const collectionFee = (amount: bigint): bigint => share(amount, COLLECTION_PER_MILLE)
 
-/** The same as a contract's settings say it. */
+/** The same in the form of a contract's settings. */
 export const simulatedPayoutFees: ContractFees = readFees(
   payoutFees,
   "UGX:bank:5400,UGX:momo:1000,UGX:wallet:500,KES:momo:3000,KES:bank:1%,KES:wallet:3000,RWF:momo:300,RWF:wallet:300,GHS:momo:500," +

@@ -2,19 +2,19 @@ import type { IncomingMessage, Server, ServerResponse } from "node:http"
 import { Effect, Exit, FiberSet, type Scope } from "effect"
 import type { SimulatedRequest, SimulatedResponse } from "./SimulatedProvider.ts"
 
-// An import would read all that node:http exports, and with it an unused client of 16 MB.
+// An import would load everything that node:http exports, including an unused client of 16 MB.
 const { createServer } = process.getBuiltinModule("node:http")
 
-/** One port of the simulator. Closed, it refuses connections; it can be opened again. */
+/** One port of the simulator. When closed, it refuses connections; it can be opened again. */
 export interface Listener {
   /** Port 0 lets the system choose. Returns the port, or nothing when it is taken. */
   readonly open: (port: number) => Effect.Effect<number | undefined>
-  /** Also cuts the connections that are open, idle or not. */
+  /** Also cuts all open connections, idle or not. */
   readonly close: Effect.Effect<void>
 }
 
 const MAXIMUM_BODY_BYTES = 1024 * 1024
-/** Longer than clients keep idle connections, so that they are the ones to close them and no request meets a closing socket. */
+/** Longer than clients keep idle connections: so the clients close them, and no request meets a closing socket. */
 const KEEP_ALIVE_MS = 75_000
 
 export const makeListener = Effect.fn("makeListener")(function* (

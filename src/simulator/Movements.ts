@@ -4,7 +4,7 @@ import type { Execution, Fact, Job, OutgoingCallback, SimulatedTransaction } fro
 import { collectionFee } from "./Fees.ts"
 import type { SimulatedProvider } from "./SimulatedProvider.ts"
 
-// The life of a transaction, as facts: pure, so that each step is committed whole or not at all.
+// The life of a transaction, as facts. The functions are pure, so that each step is committed completely or not at all.
 
 interface Setting {
   readonly callback: SimulatedProvider["callback"]
@@ -12,7 +12,7 @@ interface Setting {
   readonly now: number
 }
 
-/** Every new transaction. A payout is debited at once, as it would be at a provider. */
+/** For every new transaction. A payout is debited at once, as at a provider. */
 export const openingFacts = (transaction: SimulatedTransaction, setting: Setting): ReadonlyArray<Fact> => [
   { fact: "transaction", transaction },
   ...(transaction.kind === "payout" && transaction.status === "pending"
@@ -21,7 +21,7 @@ export const openingFacts = (transaction: SimulatedTransaction, setting: Setting
   ...(transaction.status === "pending" && !transaction.awaitsPayer ? playFacts(transaction, setting) : [])
 ]
 
-/** The payer was on the provider's page. */
+/** The payer visited the provider's page. */
 export const completionFacts = (transaction: SimulatedTransaction, setting: Setting): ReadonlyArray<Fact> => {
   const completed = { ...transaction, awaitsPayer: false, updatedAt: setting.now }
   return [{ fact: "transaction", transaction: completed }, ...playFacts(completed, setting)]
@@ -56,7 +56,7 @@ export const settlementFacts = (
   ]
 }
 
-/** The payer's money comes although the charge counts as failed. */
+/** The payer's money arrives although the charge counts as failed. */
 export const latePaymentFacts = (transaction: SimulatedTransaction, setting: Setting): ReadonlyArray<Fact> => {
   const paid: SimulatedTransaction = { ...transaction, status: "successful", reason: null, updatedAt: setting.now }
   return [
@@ -83,17 +83,20 @@ export const takenBackFacts = (transaction: SimulatedTransaction, now: number): 
 
 const feeBack = ({ fee, feeReturns }: SimulatedTransaction): bigint => (feeReturns === true ? fee : 0n)
 
-/** The subject of a callback: a transaction, or a question. */
+/** The subject of a callback: a transaction, or a query. */
 type Subject = Pick<SimulatedTransaction, "provider" | "account" | "id">
 
 /** One callback that the provider sends now. */
 export const callbackFact = (transaction: Subject, name: string, at: number, callback: OutgoingCallback): Fact =>
   jobFact(transaction, name, at, { kind: "callbacks", attempt: 0, callbacks: [callback] })
 
-/** Long enough that the client has read the response by then. */
+/** Long enough for the client to have read the response. */
 export const FAILED_AFTER_MS = 300
 
-/** Of an order that a provider takes first and, where there is a reason, fails at once: the callback comes a little later. */
+/**
+ * For an order that a provider accepts first and, where there is a reason, fails immediately afterwards: the callback comes a
+ * little later.
+ */
 export const failsAtOnce = (
   reason: string | null,
   callbackOf: (transaction: SimulatedTransaction, planned: Pick<PlannedCallback, "says" | "signature">) => OutgoingCallback
@@ -150,7 +153,7 @@ const callbackJobFacts = (
   return callbacks.length === 0 ? [] : [jobFact(transaction, name, at ?? now, { kind: "callbacks", attempt: 0, callbacks })]
 }
 
-/** The callbacks that must have been sent before the response to the call that made the transaction. */
+/** The callbacks that must be sent before the response to the call that made the transaction. */
 export const earlyJob = (transaction: SimulatedTransaction): string => jobId(transaction, "early")
 
 const jobId = ({ provider, id }: Pick<Subject, "provider" | "id">, name: string) => `${provider}/${id}/${name}`

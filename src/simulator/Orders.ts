@@ -27,7 +27,7 @@ export const movementWith = (
 
 const Return = Schema.Struct({ client_reference: Schema.String })
 
-/** Somebody sends a movement back in the provider's dashboard, and no callback is sent. */
+/** Someone returns a movement in the provider's dashboard, and no callback is sent. */
 export const returnOrder = (provider: string, accounts: ReadonlyArray<{ readonly clientId: string }>): Order =>
   order(Return, (context, { client_reference }, now) => {
     const found = movementWith(context, provider, accounts, client_reference)

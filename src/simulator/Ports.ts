@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { Effect, Option, Schema } from "effect"
 
-/** The port that each provider had last time, so that a restarted simulator is found where it was. */
+/** The port that each provider had last time, so that a restarted simulator has the same addresses. */
 export interface Ports {
   readonly of: (provider: string) => number | undefined
   readonly remember: (provider: string, port: number) => Effect.Effect<void>
@@ -14,7 +14,7 @@ export const openPorts = Effect.fn("openPorts")(function* (dataDir: string): Eff
   const folder = join(dataDir, "simulator")
   const file = join(folder, "ports.json")
   const text = yield* Effect.try({ try: () => readFileSync(file, "utf8"), catch: () => "absent" as const }).pipe(Effect.option)
-  // A file that cannot be read costs no more than new ports.
+  // An unreadable file only leads to new ports.
   const remembered = Option.flatMap(text, Schema.decodeUnknownOption(Remembered))
   let ports = Option.getOrElse(remembered, (): Readonly<Record<string, number>> => ({}))
   return {

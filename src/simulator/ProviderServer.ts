@@ -16,13 +16,13 @@ export interface ProviderServer {
   readonly baseUrl: string
   readonly operations: ReadonlyArray<string>
   readonly accounts: ReadonlyArray<string>
-  /** Down, it refuses connections; up again, it listens where it did. */
+  /** When down, it refuses connections; when up again, it listens on the same port. */
   readonly setDown: (down: boolean) => Effect.Effect<void>
   readonly chooseNext: (operation: string, ending: Ending) => void
   readonly setCallbackAddress: (url: string, account: string | undefined) => Effect.Effect<void>
   /** By name: events that no call causes. */
   readonly orders: Readonly<Record<string, (body: string) => ReturnType<Order>>>
-  /** Turns calls of all its accounts away beyond a rate, where one is set. */
+  /** Limits the rate of the calls of all its accounts, where a rate is set. */
   readonly gate: RateGate
 }
 
@@ -121,7 +121,10 @@ export const openProviderServer = Effect.fn("openProviderServer")(function* (
   }
 })
 
-/** The number of calls that a provider lets in, and the wait that it gives to a client that it turns away; it need not give one. */
+/**
+ * The number of calls that a provider lets in, and the wait that it announces to a client that it turns away; the wait may be
+ * absent.
+ */
 interface CallRate {
   readonly callsPerSecond: number
   readonly retryAfterSeconds?: number | undefined
@@ -129,14 +132,14 @@ interface CallRate {
 
 const SECOND_MS = 1_000
 
-/** A provider that lets in so many calls within any second and turns the others away. It takes all until a rate is set. */
+/** Lets in this many calls within any second and turns the others away. It lets everything in until a rate is set. */
 export class RateGate {
   #rate: CallRate | null = null
   /** When each call of the last second was let in. */
   #letIn: Array<number> = []
   #turnedAway = 0
 
-  /** From now on; null takes all again. */
+  /** From now on; null lets everything in again. */
   set(rate: CallRate | null): void {
     this.#rate = rate
     this.#letIn = []
@@ -148,7 +151,7 @@ export class RateGate {
     return this.#turnedAway
   }
 
-  /** Undefined where a call at this time is let in, else how it is answered; what is turned away counts towards no rate. */
+  /** Undefined where a call at this time is let in, otherwise the response; a call that is turned away does not count. */
   answer(tooMany: SimulatedResponse, now: number): SimulatedResponse | undefined {
     const rate = this.#rate
     if (rate === null) return undefined

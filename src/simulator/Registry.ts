@@ -28,7 +28,10 @@ interface SimulatedSettings {
   readonly policy: { readonly providerTimeoutMs: number }
 }
 
-/** The settings of a gateway with a simulator behind every provider that has no account. Its credentials open nothing but the simulator. */
+/**
+ * The settings of a gateway with a simulator behind every provider that has no account. The credentials work only at the
+ * simulator.
+ */
 export const withSimulators = <S extends SimulatedSettings>(settings: S, baseUrlOf: (provider: string) => string): S => ({
   ...settings,
   providers: knownSimulators.map(

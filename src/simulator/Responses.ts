@@ -15,7 +15,7 @@ export const response = (status: number, contentType: string, body: string): Sim
   body
 })
 
-/** JSON, as a provider labels it. */
+/** JSON with the provider's content type. */
 export const jsonAs =
   (contentType: string) =>
   (status: number, body: unknown): SimulatedResponse =>
@@ -29,14 +29,14 @@ export const badGateway = (status: number): SimulatedResponse =>
 export const page = (content: string, status = 200): SimulatedResponse =>
   response(status, "text/html; charset=utf-8", `<html><body>${content}</body></html>`)
 
-/** A provider's own bodies for what an ending may do to a call. */
+/** A provider's own error bodies for the gates and faults of an ending. */
 export interface ErrorResponses
   extends Readonly<Partial<Record<Exclude<Gate, "open" | "unheard" | "reset">, SimulatedResponse | undefined>>> {
-  /** An error of the provider's own, after it executed the call. */
+  /** An error of the provider after it executed the call. */
   readonly broken: SimulatedResponse
 }
 
-/** Stops a call that its ending does not let in. A gate without a body lets it through: the provider fails such a call later. */
+/** Stops a call at its ending's gate. A gate without a body lets the call through: the provider fails it later. */
 export const passGate = (errors: ErrorResponses, { gate }: Pick<Play, "gate">): Effect.Effect<void, Stop> => {
   if (gate === "open") return Effect.void
   if (gate === "unheard") return Effect.fail(new Stop({ response: { kind: "silence" } }))
@@ -45,7 +45,7 @@ export const passGate = (errors: ErrorResponses, { gate }: Pick<Play, "gate">): 
   return refusal === undefined ? Effect.void : Effect.fail(new Stop({ response: refusal }))
 }
 
-/** The response in place of the one to an accepted call. */
+/** The response that replaces that of an accepted call. */
 export const withFault = (errors: ErrorResponses, fault: ResponseFault, whole: SimulatedResponse): SimulatedResponse =>
   ({ none: whole, silence: { kind: "silence" } as const, server_error: errors.broken, not_json: badGateway(200) })[fault]
 
@@ -58,7 +58,10 @@ export const decodedOr = <A>(
   return Result.isSuccess(decoded) ? Effect.succeed(decoded.success) : Effect.fail(refuse(String(decoded.failure)))
 }
 
-/** Undefined where it is not JSON. A number is what `of` makes of its text: a float would lose the last digits of a large amount. */
+/**
+ * Undefined where the body is not JSON. `of` turns the text of each number into a value: a float would lose the last digits of
+ * a large amount.
+ */
 export const exactBody = ({ body }: SimulatedRequest, of: (text: string) => unknown = (text) => text): unknown =>
   Option.getOrUndefined(parsed(body, of))
 
@@ -69,7 +72,7 @@ const parsed = Option.liftThrowable((text: string, of: (text: string) => unknown
   JSON.parse(text, (_key, value: unknown, { source }) => (typeof value === "number" ? of(source ?? String(value)) : value))
 )
 
-/** Reads a body by its schema, or refuses it in the provider's own form. `parsed` is what is read of its text, by default JSON as it is. */
+/** Reads a body by its schema, or refuses it in the provider's own form. `parsed` parses the text, by default as plain JSON. */
 export const bodyOr =
   (refuse: (why: string) => Stop, parsed?: (request: SimulatedRequest) => unknown) =>
   <A>(schema: Schema.ConstraintDecoder<A>, request: SimulatedRequest): Effect.Effect<A, Stop> =>

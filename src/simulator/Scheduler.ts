@@ -5,13 +5,13 @@ import type { Fact, Job } from "./Facts.ts"
 import { latePaymentFacts, returnFacts, settlementFacts } from "./Movements.ts"
 import type { SimulatedProvider } from "./SimulatedProvider.ts"
 
-/** Runs each task when it is due. A task that was due while the process was dead runs at its next start. */
+/** Runs each task when it is due. A task that became due while the process was dead runs at the next start. */
 export interface Scheduler {
-  /** Commits, and sees to the jobs among the facts. */
+  /** Commits the facts, and schedules the jobs among them. */
   readonly commit: (facts: ReadonlyArray<Fact>) => Effect.Effect<void>
-  /** Waits until a job is done, or is put off to another attempt; at most as long as one callback may take. */
+  /** Waits until a job is done or postponed to another attempt, at most as long as one callback may take. */
   readonly untilAttempted: (jobId: string) => Effect.Effect<void>
-  /** Attempts every callback that is due, also those that wait for their next attempt; returns how many jobs that were. */
+  /** Attempts every pending callback at once, including those that wait for their next attempt; returns the number of jobs. */
   readonly flush: Effect.Effect<number>
 }
 
@@ -27,7 +27,7 @@ export const makeScheduler = Effect.fn("makeScheduler")(function* (
   const { account } = options
   const workers = yield* FiberMap.make<string>()
   const attempts = new Map<string, Deferred.Deferred<void>>()
-  /** Of each worker that waits for its time. */
+  /** For each worker that waits until its job is due. */
   const waits = new Map<string, Deferred.Deferred<void>>()
 
   const commit: Scheduler["commit"] = Effect.fnUntraced(function* (facts) {
@@ -88,7 +88,7 @@ export const makeScheduler = Effect.fn("makeScheduler")(function* (
   const flush = Effect.gen(function* () {
     const now = yield* Clock.currentTimeMillis
     const due = (job: Job) => job.at <= now
-    // A clock that was moved between a worker's look at it and its sleep lets that oversleep.
+    // If the clock is set between a worker's reading of it and its sleep, the worker oversleeps; this wakes it.
     for (const { id } of account.jobs().filter(due)) {
       const woken = waits.get(id)
       if (woken !== undefined) Deferred.doneUnsafe(woken, Exit.void)

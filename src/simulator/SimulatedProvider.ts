@@ -29,34 +29,34 @@ export interface SimulatorContext {
   readonly account: Account
   /** The provider's own address, for pages that it serves to payers. */
   readonly origin: string
-  /** Commits a new transaction and all that its ending makes of it; then the call may be answered with this fault. */
+  /** Commits a new transaction with everything that its ending does to it. Returns the fault for the response. */
   readonly accept: (transaction: SimulatedTransaction, alongside?: ReadonlyArray<Fact>) => Effect.Effect<ResponseFault>
-  /** Commits what no call caused, and sees to the callbacks about it. */
+  /** Commits facts that no call caused, and schedules the callbacks about them. */
   readonly commit: (facts: ReadonlyArray<Fact>) => Effect.Effect<void>
   /** The payer has visited the page: now the ending plays. */
   readonly completeByPayer: (transaction: SimulatedTransaction) => Effect.Effect<ResponseFault>
-  /** The ending that a control call chose for the next call of an operation that carries no number; used up by asking. */
+  /** The ending that a control call chose for the next call of an operation that carries no number. Reading it uses it up. */
   readonly chosen: (operation: string) => Ending
 }
 
-/** An event that no call causes, from the body of a control call. Answers why it cannot be, or null once it is. */
+/** An event that no call causes, from the body of a control call. Returns why it is impossible, or null once it is done. */
 export type Order = (context: SimulatorContext, body: string) => Effect.Effect<string | null>
 
-/** One simulated provider, as the server runs it. `simulatedWire` makes one of what its wire says. */
+/** One simulated provider, as the server runs it. `simulatedWire` builds one from its wire. */
 export interface SimulatedProvider {
   readonly name: string
   /** The path that its base URL ends in. */
   readonly mount: string
   readonly accounts: ReadonlyArray<{ readonly clientId: string }>
-  /** Calls that carry no number, whose ending can be chosen beforehand. */
+  /** The operations that carry no number, so that their ending is chosen beforehand. */
   readonly operations: ReadonlyArray<string>
-  /** How a call is turned away when there are too many. */
+  /** The response to a call that is turned away because there are too many. */
   readonly tooMany: SimulatedResponse
-  /** Null where it calls nobody back about such a transaction. */
+  /** Null where the provider sends no callback about such a transaction. */
   readonly callback: (transaction: SimulatedTransaction, planned: PlannedCallback, now: number) => OutgoingCallback | null
-  /** The headers of a callback whose signature tells where and when it is sent. */
+  /** The headers of a callback whose signature covers its address and time. */
   readonly sign?: (callback: OutgoingCallback, account: string, url: string, now: number) => OutgoingCallback["headers"]
-  /** By name, beside those of every provider. */
+  /** By name, in addition to those of every provider. */
   readonly orders?: Readonly<Record<string, Order>>
   readonly handler: (context: SimulatorContext) => (request: SimulatedRequest) => Effect.Effect<SimulatedResponse>
 }

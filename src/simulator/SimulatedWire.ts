@@ -6,20 +6,20 @@ import type { SimulatedTransaction } from "./Facts.ts"
 import { type ErrorResponses, page, passGate, type Stop, withFault } from "./Responses.ts"
 import type { SimulatedProvider, SimulatedRequest, SimulatedResponse, SimulatorContext } from "./SimulatedProvider.ts"
 
-/** The wire of one provider: all else is the same for every provider, and in this file. */
+/** The wire of one provider. Everything else is the same for every provider, and is in this file. */
 export interface SimulatedWire<M extends Merchant> {
   readonly name: string
-  /** The path that its base URL ends in, where it ends in one. */
+  /** The path that its base URL ends in, where it has one. */
   readonly mount?: string
   readonly accounts: ReadonlyArray<Merchant>
   readonly errors: ErrorResponses
-  /** Its answer to a call when there are too many. */
+  /** Its response to a call when there are too many. */
   readonly tooMany: SimulatedResponse
   readonly routes: WireEndpoints<MerchantCall<M>>
-  /** Finds the merchant of a request. `line` is the method and the path below the mount, empty where it is not below it. */
+  /** Finds the merchant of a request. `line` is the method and the path below the mount; empty where the path is not below it. */
   readonly authenticate: (request: SimulatedRequest, line: string, now: number) => Effect.Effect<M, Stop>
   readonly unknownAddress: Stop
-  /** An unknown address is refused before the caller is asked who he is. */
+  /** An unknown address is refused before authentication. */
   readonly refusesAddressFirst?: boolean
   readonly payerPage?: PayerPage
   readonly callback: SimulatedProvider["callback"]
@@ -29,13 +29,16 @@ export interface SimulatedWire<M extends Merchant> {
 
 interface WireEndpoint<Call> {
   readonly endpoint: (call: Call, parameter: string) => Effect.Effect<SimulatedResponse, Stop>
-  /** The name by which the control port chooses the ending of the next call; absent where a number in the call does. */
+  /** The name by which the control port chooses the ending of the next call; absent where a number in the call chooses it. */
   readonly operation?: string
-  /** The endpoint asks for the chosen ending itself. */
+  /** The endpoint reads the chosen ending itself. */
   readonly playsItself?: boolean
 }
 
-/** By method and path below the mount, as a pattern: `*` is one segment. The first that fits counts, and what stands for `*` is the parameter. */
+/**
+ * By method and path below the mount, as a pattern: `*` is one segment. The first match counts, and the text for `*` is the
+ * parameter.
+ */
 export type WireEndpoints<Call> = Readonly<Record<string, WireEndpoint<Call>>>
 
 /** The page of the provider that a payer is sent to. Visiting it pays, once. */
@@ -122,7 +125,7 @@ const visitPage = Effect.fnUntraced(function* (
   return withFault(errors, yield* context.completeByPayer(transaction), done)
 })
 
-/** The events that may happen once only: true the first time that a key is seen in this process. */
+/** The events that may happen only once: true the first time that a key is seen in this process. */
 const onceOnly = (): Claim => {
   const seen = new Set<string>()
   return (key) => {
@@ -140,21 +143,21 @@ const lineOf = (mount: string, { method, path }: SimulatedRequest): string => {
 export const bearerOf = (request: SimulatedRequest): string | undefined =>
   /^Bearer (\S+)$/i.exec(request.header("authorization") ?? "")?.[1]
 
-/** Whether a request shows these by HTTP's Basic authentication. */
+/** Whether a request has these credentials in HTTP Basic authentication. */
 export const showsBasic = (request: SimulatedRequest, user: string, password: Redacted.Redacted): boolean =>
   /^Basic (\S+)$/i.exec(request.header("authorization") ?? "")?.[1] ===
   Buffer.from(`${user}:${Redacted.value(password)}`).toString("base64")
 
 interface SecretKey<M> {
   readonly secretOf: (account: M) => Redacted.Redacted
-  /** Absent: it is shown as a bearer. */
+  /** Absent: the secret is a bearer token. */
   readonly given?: (request: SimulatedRequest) => string | undefined
   readonly unknown: Stop
-  /** Where no secret is given; else that is an unknown one too. */
+  /** The refusal where no secret is given; by default the same as for an unknown one. */
   readonly absent?: Stop
 }
 
-/** For a provider whose accounts show a secret in every call. */
+/** For a provider whose accounts send a secret with every call. */
 export const bySecret =
   <M extends Merchant>(accounts: ReadonlyArray<M>, { absent, given = bearerOf, secretOf, unknown }: SecretKey<M>) =>
   (request: SimulatedRequest): Effect.Effect<M, Stop> => {

@@ -5,7 +5,7 @@ import type { Mode } from "../domain/Ids.ts"
 import type { KnownProviderOf, ProviderAccounts, Reach } from "../providers/ProviderModule.ts"
 import type { SimulatedProvider } from "./SimulatedProvider.ts"
 
-/** The mobile money in which a provider is shown: a number is `prefix` and four digits. */
+/** The mobile money corridor in which a provider is demonstrated: a number is `prefix` and four digits. */
 export interface Trial {
   readonly country: string
   readonly currency: Currency
@@ -15,13 +15,13 @@ export interface Trial {
   readonly redirects?: true
 }
 
-/** All that one simulated provider brings along. */
+/** Everything that one simulated provider consists of. */
 interface SimulatorModule<Account> {
-  /** The product's side of the same wire. */
+  /** The gateway's adapter for the same wire. */
   readonly provider: KnownProviderOf<Account>
-  /** An account that opens the simulator, and nothing else. */
+  /** An account that works only at the simulator. */
   readonly account: (mode: Mode, reach: Reach) => Account
-  /** The simulator's name for an account: public, and the key under which the address of callbacks is registered. */
+  /** The simulator's name for an account: public, and the key under which its callback address is registered. */
   readonly accountName: (account: Account) => string
   readonly simulator: (accounts: ReadonlyArray<Account>) => SimulatedProvider
   /** Absent: it serves MTN in Ghana. */
@@ -31,7 +31,7 @@ interface SimulatorModule<Account> {
 export interface KnownSimulator {
   readonly name: string
   readonly trial: Trial
-  /** Accounts that open this simulator where it is reached. */
+  /** Accounts for this simulator at the address where it is reached. */
   readonly accounts: (reach: Reach) => ProviderAccounts
   /** The simulator that knows these accounts. */
   readonly simulated: (accounts: ProviderAccounts) => SimulatedProvider
@@ -60,8 +60,8 @@ const NAME_DIGITS = 12
 const modes: ReadonlyArray<Mode> = ["live", "test"]
 
 /**
- * Names accounts whose wire has no name for them: `simulated-live` and `simulated-test` are those of the simulator itself. A secret names its
- * account and opens it: what is shown of it cannot be turned back.
+ * Names accounts whose wire has no name for them; `simulated-live` and `simulated-test` are the simulator's own. The secret
+ * identifies its account and authenticates it: the name is derived from it, and cannot be reversed.
  */
 export const namesBySecret =
   (prefix: string, simulatedSecret: (mode: Mode) => string) =>

@@ -10,7 +10,7 @@ import type { SimulatedProvider, SimulatedRequest, SimulatedResponse } from "./S
 
 export interface SimulatorServer {
   readonly controlUrl: string
-  /** By the provider's name; its port is remembered in `dataDir`. */
+  /** By the provider's name; its port is stored in `dataDir`. */
   readonly baseUrls: Readonly<Record<string, string>>
 }
 
@@ -18,13 +18,13 @@ export interface SimulatorOptions {
   readonly host: string
   /** 0 lets the system choose. */
   readonly controlPort: number
-  /** Holds `simulator/`: the account, the calls, the ports. */
+  /** Contains `simulator/`: the account, the calls, the ports. */
   readonly dataDir: string
   readonly delayMs: number
   readonly providers: ReadonlyArray<SimulatedProvider>
 }
 
-/** Everything for as long as the scope lives. Dies when the control port is taken. */
+/** Runs everything for as long as the scope lives. Dies when the control port is taken. */
 export const simulatorServer = Effect.fn("simulatorServer")(function* (
   options: SimulatorOptions
 ): Effect.fn.Return<SimulatorServer, never, Scope.Scope> {
@@ -78,7 +78,7 @@ const controlRoutes = (options: Options): ControlEndpoint => {
 
 const Ordered = Schema.Struct({ provider: Schema.String })
 
-/** `/__simulator/NAME`, where a provider has an order of that name. */
+/** `/__simulator/NAME`, where a provider has an order with that name. */
 const ordered = ({ servers }: Options, { method, path }: SimulatedRequest): ControlEndpoint | undefined => {
   const name = method === "POST" ? path.slice("/__simulator/".length) : ""
   if (!servers.some(({ orders }) => orders[name] !== undefined)) return undefined

@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from "node:crypto"
 import { Option, Redacted, Result, Schema } from "effect"
 
-/** The purpose of a token. Each kind has its own key, derived from the account's secret, so that tokens outlive a restart. */
+/** The purpose of a token. Each kind has its own key, derived from the account's secret, so that tokens survive a restart. */
 export interface TokenKind {
   readonly name: string
   readonly lifeSeconds: number

@@ -12,7 +12,7 @@ import { movement, receiptOf } from "./Transactions.ts"
 
 const Id = Schema.String.check(Schema.isPattern(/^[A-Za-z0-9-]{4,64}$/))
 const PayerText = Schema.String.check(Schema.isPattern(/^[A-Za-z0-9 ]{4,64}$/))
-/** National, without the country's code and without a leading 0. */
+/** National format: without the country's code and without a leading 0. */
 const Number = Schema.String.check(Schema.isPattern(/^[1-9]\d{6,11}$/))
 
 // POST /merchant/v1/payments/, /merchant/v2/payments/
@@ -98,7 +98,7 @@ const createMovement = Effect.fnUntraced(function* (call: Call, { kind, msisdn, 
   return yield* create(call, order, (made) => json(kind === "payout" ? movement(kind, made) : prompted(id)))
 })
 
-/** The prompt was sent: in the words of a success. */
+/** The prompt was sent; Airtel reports that with the status of a success. */
 const prompted = (id: string) => ({
   data: { transaction: { id, status: "SUCCESS" } },
   status: succeeded({ response_code: "DP00800001006" })

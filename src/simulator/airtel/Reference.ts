@@ -4,7 +4,7 @@ import { balanceOf, gateOf } from "../Call.ts"
 import { type Call, json, refuse, succeeded } from "./Responses.ts"
 import { portalKeyText } from "./Signature.ts"
 
-/** GET /standard/v1/users/balance: text, with commas between thousands. */
+/** GET /standard/v1/users/balance: a text with commas between thousands. */
 export const balance = (call: Call) => {
   const { currency } = call.merchant.country
   const units = balanceOf(call, currency)

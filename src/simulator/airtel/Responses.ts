@@ -27,15 +27,15 @@ export const succeeded = ({ response_code = "", result_code = "ESB000010" }: Cod
   success: true
 })
 
-/** A refusal comes under HTTP 200 and names no transaction. */
+/** A refusal has HTTP status 200 and names no transaction. */
 export const refuse = (codes: Codes, message: string, transaction: object = { id: false, status: message }): Stop =>
   new Stop({ response: json({ data: { transaction }, status: { code: "400", message, ...codes, success: false } }) })
 
-/** The machine before Airtel's own. */
+/** A refusal by the machine in front of Airtel's own. */
 export const turnAway = (code: string, message: string): Stop =>
   new Stop({ response: json({ status: { code: "400", message, response_code: code, success: false } }) })
 
-/** By the token's own form. */
+/** In the token endpoint's own form. */
 export const unauthorized = (error: string, description: string, status = 401): Stop =>
   new Stop({ response: json({ error, error_description: description }, status) })
 

@@ -3,7 +3,7 @@ import { Option } from "effect"
 import type { CountryAccount } from "../../providers/airtel/Client.ts"
 import type { SimulatedRequest } from "../SimulatedProvider.ts"
 
-/** The key pair of the simulated portal, which opens nothing but the simulator: of PINs, and of the signatures of bodies. */
+/** The key pair of the simulated portal, which works only at the simulator: for PINs, and for the signatures of bodies. */
 const portal = createPrivateKey({
   format: "jwk",
   key: {
@@ -31,7 +31,7 @@ const paddings = {
   "oaep-sha256": { padding: constants.RSA_PKCS1_OAEP_PADDING, oaepHash: "sha256" }
 } as const satisfies Readonly<Record<CountryAccount["pinPadding"], object>>
 
-/** None for what was not encrypted so. */
+/** None for a text that was not encrypted in this way. */
 export const decrypted = (text: string, padding: CountryAccount["pinPadding"]): Option.Option<string> =>
   attempt(() => privateDecrypt({ key: portal, ...paddings[padding] }, Buffer.from(text, "base64")).toString("utf8"))
 

@@ -17,7 +17,7 @@ import { callbackOf, movementStatus, summary } from "./Transactions.ts"
 
 type Account = Pick<AirtelSettings, "countries" | "callbackKeys">
 
-/** An account is one for the simulator, whatever countries it covers. */
+/** To the simulator, an account is one, however many countries it covers. */
 const nameOf = ({ countries }: Account): string => countries[0]?.clientId ?? ""
 
 export const simulatedAirtel = knownSimulator({
@@ -35,7 +35,7 @@ export const simulatedAirtel = knownSimulator({
   simulator: (accounts) => airtelSimulator(accounts)
 })
 
-/** Each way of writing a call is one country's. */
+/** Each dialect of the calls belongs to one country. */
 const dialects = {
   UG: { version: "v1", isSigned: false, pinPadding: "oaep-sha1" },
   KE: { version: "v1", isSigned: false, pinPadding: "pkcs1" },

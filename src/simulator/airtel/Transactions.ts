@@ -13,13 +13,16 @@ import { type Call, json, refuse, succeeded } from "./Responses.ts"
 
 const words = { pending: "TIP", successful: "TS", failed: "TF" } as const
 
-/** The codes that go with a word, and what stands where a movement is not found. */
+/** The codes that go with each status, and the one for a movement that is not found. */
 const codes = {
   collection: { TIP: "DP00800001006", TS: "DP00800001001", TF: "DP00800001008", absent: "DP00800001025" },
   payout: { TIP: "DP00900001006", TS: "DP00900001001", TF: "DP00900001005", absent: "DP00900001015" }
 } as const
 
-/** A movement as its GET shows it, and a disbursement as the answer to its POST. A movement that went back stays TS: its GET has no word for it. */
+/**
+ * A movement as its GET shows it, and a disbursement as the response to its POST. A returned movement stays TS: the GET has no
+ * status for it.
+ */
 export const movement = (kind: PaymentKind, { detail, id, status: standing }: SimulatedTransaction) => {
   const status = words[standing]
   const receipts = kind === "payout" ? { reference_id: detail.receipt, airtel_money_id: `disbursement-8Q2-${id}` } : {}
@@ -44,7 +47,7 @@ export const receiptOf = (call: Call): string =>
 
 const DEFAULT_LIMIT = 50
 
-/** GET /merchant/v1/transactions: collections alone, the newest first; whether Airtel's has disbursements is not known. */
+/** GET /merchant/v1/transactions: only collections, newest first; whether Airtel's also has disbursements is not known. */
 export const summary = (call: Call) => {
   const { query } = call.request
   const [from, to] = [Number(query.get("from") ?? 0), Number(query.get("to") ?? Number.MAX_SAFE_INTEGER)]
@@ -76,7 +79,7 @@ const row = ({ amount, createdAt, currency, detail, fee, id, reference, returned
   }
 })
 
-/** Airtel calls back about collections. A forged callback has another key's hash. */
+/** Airtel sends callbacks about collections. A forged callback has a hash with another key. */
 export const callbackOf =
   (keyOf: (transaction: SimulatedTransaction) => Redacted.Redacted | undefined) =>
   (transaction: SimulatedTransaction, { says, signature }: PlannedCallback): OutgoingCallback | null => {

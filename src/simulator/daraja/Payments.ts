@@ -114,7 +114,7 @@ export const createPayout = Effect.fnUntraced(function* (call: Call) {
   return yield* create(call, payout, ({ detail }) => acknowledged(id, detail.conversation ?? ""))
 })
 
-/** The code of a payout that Safaricom takes first and fails at once. */
+/** The code of a payout that Safaricom accepts first and fails immediately afterwards. */
 const failureOf = ({ gate }: Play, isShort: boolean): string | null =>
   gate === "pool_short" || isShort ? "1" : gate === "no_account" ? "2040" : null
 

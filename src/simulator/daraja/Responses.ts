@@ -4,7 +4,7 @@ import type { Merchant, MerchantCall } from "../Call.ts"
 import { bodyOr, type ErrorResponses, jsonAs, Stop } from "../Responses.ts"
 import type { SimulatedResponse } from "../SimulatedProvider.ts"
 
-/** An account at Safaricom: its two shortcodes have one consumer key. */
+/** An account at Safaricom: its two shortcodes share one consumer key. */
 export interface Shortcodes extends Merchant {
   readonly settings: DarajaSettings
 }
@@ -20,7 +20,7 @@ export const refuse = (status: number, code: string, message: string): Stop =>
 
 export const decodeBody = bodyOr((why) => refuse(400, "400.002.02", `Bad Request - ${why}`))
 
-/** Safaricom takes a transaction that it will fail for want of money or of an account. */
+/** Safaricom accepts a transaction that it will fail for lack of money or of an account. */
 export const errors: ErrorResponses = {
   refused: json(400, errorBody("400.002.02", "Bad Request - Invalid Amount")),
   unavailable: json(503, errorBody("00.002.1001", "Service is under maintenance")),
@@ -47,7 +47,7 @@ export const Stamped = Schema.Struct({
   Timestamp: Schema.String.check(Schema.isPattern(/^\d{14}$/))
 })
 
-/** A prompt and a question about one show a password of their moment. */
+/** A prompt, and a query about one, carry a password derived from their timestamp. */
 export const checkPassword = ({ merchant: { settings } }: Call, stamped: typeof Stamped.Type) => {
   const { passkey, shortcode } = settings
   if (stamped.BusinessShortCode !== shortcode) return refuse(400, "400.002.02", "Bad Request - Invalid BusinessShortCode")
@@ -55,7 +55,7 @@ export const checkPassword = ({ merchant: { settings } }: Call, stamped: typeof 
   return stamped.Password === wanted ? Effect.void : refuse(500, "500.001.1001", "Wrong credentials")
 }
 
-/** The password of the initiator is not looked at: what opens it is Safaricom's. */
+/** The initiator's password is not checked: only Safaricom can decrypt it. */
 export const checkInitiator = (
   { merchant }: Call,
   request: { readonly Initiator: string; readonly SecurityCredential: string }
@@ -72,5 +72,5 @@ const REFUSED = /mpesa|safaricom|exe|exec|cmd|sql|query/i
 export const checkAddress = (address: string) =>
   URL.canParse(address) && !REFUSED.test(address) ? Effect.void : refuse(400, "400.003.02", "Bad Request - Invalid URL")
 
-/** Callbacks go to the address that the control port was given, and there to the part that the request named. */
+/** Callbacks go to the address that the control port was given, with the last part of the address in the request. */
 export const lastPart = (address: string): string => address.split("/").at(-1) ?? ""

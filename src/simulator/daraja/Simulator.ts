@@ -27,7 +27,7 @@ const ofBoth = {
   till: null,
   initiator: "simulated-initiator",
   initiatorPassword: Redacted.make("simulated-password"),
-  // The other half of it was thrown away.
+  // Its private half was thrown away.
   certificateKey: createPublicKey({
     key: Buffer.from(
       [
@@ -60,9 +60,9 @@ const Claims = Schema.Struct({ key: Schema.String })
 /** Safaricom as its wire shows it (README.md of the provider). */
 export const darajaSimulator = (accounts: ReadonlyArray<DarajaSettings>) => {
   const merchants = accounts.map((settings) => ({ clientId: settings.consumerKey, settings }))
-  /** By account: each new token ends the one before it. */
+  /** By account: each new token invalidates the previous one. */
   const newest = new Map<string, string>()
-  /** By account, where the confirmations of its paybill go. */
+  /** By account: where the confirmations of its paybill go. */
   const registered = new Map<string, string>()
 
   const newToken = ({ context, merchant, now }: Call) => {

@@ -21,12 +21,12 @@ import {
 } from "./Responses.ts"
 
 const shillings = (amount: bigint): string => toDecimal(minor(amount), "KES")
-/** `20261128142355`, in East Africa. */
+/** `20261128142355`, in East African time. */
 const stampOf = (at: number): string => new Date(at + 10_800_000).toISOString().replace(/\D/g, "").slice(0, 14)
 
 const ChargeStatusRequest = Schema.Struct({ ...Stamped.fields, CheckoutRequestID: Schema.String })
 
-/** Why a transaction failed that nothing else explains: the payer closed the prompt, or the recipient's account is full. */
+/** The default reason of a failure: the payer closed the prompt, or the recipient's account is full. */
 const usualCodes = { collection: "1032", payout: "8", exchange: "9999" } as const
 const codeOf = ({ detail, kind }: SimulatedTransaction): string => detail.code ?? usualCodes[kind]
 
@@ -78,7 +78,7 @@ export const transactionStatus = Effect.fnUntraced(function* (call: Call) {
   )
 })
 
-/** No document gives the code for a transaction that is not there. */
+/** The documents do not give the code for an unknown transaction. */
 const UNKNOWN = "R000002"
 
 const isPaidAs = ({ detail, status }: SimulatedTransaction, receipt: string | undefined): boolean =>
@@ -86,7 +86,7 @@ const isPaidAs = ({ detail, status }: SimulatedTransaction, receipt: string | un
 
 const words = { pending: "Initiated", successful: "Completed", failed: "Declined" } as const
 
-/** The status of a payout that fails at once, as of any other, is there when its result is sent, and not before. */
+/** The status of a payout that fails immediately is, like any other, available only once its result is sent. */
 const wordOf = ({ createdAt, detail, status }: SimulatedTransaction, now: number): string =>
   words[status === "failed" && detail.code !== null && now < createdAt + FAILED_AFTER_MS ? "pending" : status]
 
@@ -111,7 +111,7 @@ interface Answer {
   readonly parameters?: object
 }
 
-/** Acknowledges a question; its answer goes to the address that it names, once. */
+/** Acknowledges a query; the answer is sent once, to the address that the query names. */
 export const answeredLater = Effect.fnUntraced(function* (call: Call, question: typeof Question.Type, answer: Answer) {
   yield* checkInitiator(call, question)
   yield* checkAddress(question.ResultURL)
@@ -142,7 +142,7 @@ const sent = (body: object, path: string): OutgoingCallback => sentOnce(JSON.str
 type Said = Pick<PlannedCallback, "says" | "signature">
 const GOES_ON = "4999"
 
-/** Sent once and unsigned. A forged callback has no difference from a genuine one that could be checked. */
+/** Sent once and unsigned. A forged callback does not differ from a genuine one in anything that could be checked. */
 export const callbackOf = (transaction: SimulatedTransaction, { says, signature }: Said): OutgoingCallback => {
   const { detail, kind } = transaction
   const receipt = signature === "genuine" ? (detail.receipt ?? "") : "T000000000"
@@ -195,7 +195,10 @@ const payoutResult = ({ amount, detail, id }: SimulatedTransaction, code: string
 const PullRequest = Schema.Struct({ ShortCode: Schema.String, StartDate: Schema.String, EndDate: Schema.String })
 const PULLED_FOR_MS = 48 * 3_600_000
 
-/** POST /pulltransactions/v1/query: what was paid to the paybill within the last 48 hours, one array deeper than its documents show. */
+/**
+ * POST /pulltransactions/v1/query: what was paid to the paybill within the last 48 hours, nested one array deeper than the
+ * documents show.
+ */
 export const pull = Effect.fnUntraced(function* (call: Call) {
   const { ShortCode } = yield* decodeBody(PullRequest, call.request)
   if (ShortCode !== call.merchant.settings.shortcode) return yield* refuse(400, "400.001", "Invalid shortcode")
@@ -226,7 +229,10 @@ const RegisterRequest = Schema.Struct({
   ValidationURL: Schema.String
 })
 
-/** POST /mpesa/c2b/v2/registerurl: once, by account, as in production. `paths` has the last parts of where confirmations go. */
+/**
+ * POST /mpesa/c2b/v2/registerurl: once per account, as in production. `paths` has the last parts of the addresses for
+ * confirmations.
+ */
 export const registering = (paths: Map<string, string>) =>
   Effect.fnUntraced(function* ({ merchant: { clientId, settings }, request }: Call) {
     const { ConfirmationURL, ShortCode, ValidationURL } = yield* decodeBody(RegisterRequest, request)
@@ -240,7 +246,7 @@ export const registering = (paths: Map<string, string>) =>
 
 const Confirmed = Schema.Struct({ client_reference: Schema.String })
 
-/** The paybill's confirmation of a payment by a prompt, where its address is registered. */
+/** The paybill's confirmation of a payment by a prompt, where an address is registered for it. */
 export const confirmOrder = (
   provider: string,
   accounts: ReadonlyArray<{ readonly clientId: string }>,

@@ -34,7 +34,7 @@ export const countryOfPhone = (phone: string): ServedCountry | undefined =>
 export const isPhoneOf = ({ phonePrefix }: ServedCountry, phone: string): boolean =>
   /^\+\d{8,15}$/.test(phone) && phone.startsWith(phonePrefix)
 
-/** Where a wallet's money is said to come from. */
+/** The country that a wallet's money is said to come from. */
 export const homeOf = (currency: Currency): string =>
   servedCountries.find((one) => one.currency === currency)?.country ?? currency.slice(0, 2)
 
@@ -42,10 +42,10 @@ export const currencyOf = (text: string): Currency | undefined => (isCurrency(te
 
 const minimums: Readonly<Record<string, Partial<Record<PayoutMethod, bigint>>>> = { UG: { bank: 10_000n, momo: 500n } }
 
-/** The least that a destination accepts, minor units of its own currency. */
+/** The least that a destination accepts, in minor units of its own currency. */
 export const payoutMinimum = (country: string, method: PayoutMethod): bigint => minimums[country]?.[method] ?? 1n
 
-/** Eversend's word for the provider's own wallet is its name. */
+/** Eversend calls its own wallet by its name. */
 export const methodOfType = { momo: "momo", bank: "bank", eversend: "wallet" } as const
 
 export const typeOfMethod = { momo: "momo", bank: "bank", wallet: "eversend" } as const

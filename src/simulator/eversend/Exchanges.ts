@@ -58,7 +58,7 @@ export const quoteExchange = Effect.fnUntraced(function* (call: Call) {
   })
 })
 
-/** POST /exchanges: booked before the response. Carries no number: its ending is chosen through the control port. */
+/** POST /exchanges: booked before the response. It carries no number, so its ending is chosen through the control port. */
 export const createExchange = Effect.fnUntraced(function* (call: Call) {
   const request = yield* decodeBody(Wire.ExchangeRequest, call.request)
   yield* checkReference(request.transactionRef)
@@ -89,7 +89,7 @@ export const createExchange = Effect.fnUntraced(function* (call: Call) {
   } as const
   return yield* create(call, exchange, (transaction) => {
     if (outcome === "failed" || failing.status === "failed") return refusal(400)
-    // The response has no word for "pending".
+    // The response has no status for "pending".
     return outcome === "stays_pending" ? refusal(500) : bookedResponse(transaction, before)
   })
 })
@@ -114,5 +114,5 @@ const side = (currency: Currency, amount: bigint, before: bigint, after: bigint)
 
 const EXACT_DIGITS = 15
 
-/** A JSON number as long as it carries every digit, else a string, which Eversend's amounts may be as well. */
+/** A JSON number as long as it can carry every digit, otherwise a string, which Eversend also accepts as an amount. */
 const numeral = (text: string): number | string => (text.replace(/^0\.0*|\./g, "").length <= EXACT_DIGITS ? Number(text) : text)

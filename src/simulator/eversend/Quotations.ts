@@ -93,7 +93,7 @@ export const quotePayout = Effect.fnUntraced(function* (call: Call) {
   return success({ expires: expiry(call.now, quotationToken), token, quotation })
 })
 
-/** The quotation that a token still stands for: none once it is forged or expired. Its single use is the caller's to claim. */
+/** The quotation that a token stands for; none if it is forged or expired. The caller claims its single use. */
 export const readQuotationToken = (call: Call, token: string): Option.Option<QuotedPayout> =>
   readQuotation(call.merchant.clientSecret, token, call.now).pipe(
     Option.flatMap(({ once, quotation, recipient }) => {
@@ -114,7 +114,7 @@ export const readQuotationToken = (call: Call, token: string): Option.Option<Quo
     })
   )
 
-/** "2026-01-31T10:00:00+00:00", the form that was seen live. */
+/** "2026-01-31T10:00:00+00:00", the form that the live system returned. */
 export const expiry = (now: number, { lifeSeconds }: TokenKind): string =>
   iso(now + lifeSeconds * 1000).replace(/\.\d+Z$/, "+00:00")
 
@@ -127,7 +127,8 @@ const destinationOf = Effect.fnUntraced(function* (request: Request) {
   return { country, recipient: null }
 })
 
-// The only quotation that carries a number: it resolves the recipient. An e-mail address or a tag is at home where the money is.
+// The only quotation that carries a number: it resolves the recipient. An e-mail address or a tag belongs to the country that
+// the money comes from.
 const walletDestination = Effect.fnUntraced(function* (call: Call, request: Request, currency: Currency) {
   if (request.identifier === undefined) return yield* refuse(400)
   const recipient = request[request.identifier]

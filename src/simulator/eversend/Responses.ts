@@ -21,7 +21,7 @@ const json = (status: number, body: unknown): SimulatedResponse =>
 export const plain = (body: unknown): SimulatedResponse => json(200, body)
 export const success = (data: unknown): SimulatedResponse => json(200, { code: 200, data, success: true })
 
-/** Eversend's documented name of each status. The documents show no texts of refusals, so that nothing may depend on one. */
+/** Eversend's documented name of each status. The documents show no texts of refusals, so nothing may depend on one. */
 const documented: Readonly<Record<number, string>> = {
   400: "Bad request",
   401: "Invalid token",
@@ -60,8 +60,8 @@ const reasons: Partial<Record<Gate, string>> = {
 }
 
 /**
- * The failure of a movement that a number refuses: it is made all the same, and fails at once, because an HTTP status would prove nothing.
- * The reasons are the simulator's own.
+ * The failure of a movement for a number that is refused: the movement is created and fails immediately, because an HTTP status
+ * would prove nothing. The reasons are the simulator's own.
  */
 export const failingAtOnce = (kind: SimulatedTransaction["kind"], ending: Ending) => {
   const reason = reasons[playOf(kind, ending).gate]
@@ -82,7 +82,7 @@ const REFERENCE = /^[A-Za-z0-9_-]{1,64}$/
 export const checkReference = (reference: string | undefined): Effect.Effect<void, Stop> =>
   reference === undefined || REFERENCE.test(reference) ? Effect.void : Effect.fail(refuse(400))
 
-/** A quotation's token is spent once, also by two at the same time and after a restart. */
+/** A quotation's token is spent only once, even by two concurrent calls and after a restart. */
 export const spendToken = ({ context, provider }: Call, purpose: "quotation" | "exchange", once: string) => {
   const key = `${provider}/${purpose}/${once}`
   return {
@@ -97,5 +97,5 @@ export const decimal = (amount: bigint, currency: Currency): string =>
 /** As a JSON number, to the digit. */
 export const number = (amount: bigint, currency: Currency): RawJson => new RawJson(decimal(amount, currency))
 
-/** No form of it is documented: as its other refusals. */
+/** Its form is not documented: here the same as other refusals. */
 export const tooMany = refusal(429)

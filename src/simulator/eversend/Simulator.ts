@@ -52,7 +52,10 @@ const routes: WireEndpoints<Call> = {
   "GET /transactions/*": { operation: "transactions", endpoint: transactionById }
 }
 
-/** Eversend as its wire shows it (README.md of the provider). A second use of one reference is accepted, so that sending anything twice would show. */
+/**
+ * Eversend as its wire shows it (README.md of the provider). It accepts a second use of one reference, so that tests notice
+ * when something is sent twice.
+ */
 export const eversendSimulator = (accounts: ReadonlyArray<EversendAccount>) =>
   simulatedWire<EversendAccount>({
     name: "eversend",

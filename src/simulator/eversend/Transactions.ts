@@ -47,7 +47,8 @@ export const transactions = Effect.fnUntraced(function* (call: Call) {
   })
 })
 
-// Those that have exactly this reference; else those whose reference or id contains it, as a search field would.
+// The transactions with exactly this reference; otherwise those whose reference or id contains it, as a search field would
+// find.
 const searched = ({ context, merchant, provider }: Call, search: string | undefined): ReadonlyArray<SimulatedTransaction> => {
   const { account } = context
   const all = account.transactions(provider, merchant.clientId)
@@ -63,7 +64,7 @@ const matches = (transaction: SimulatedTransaction, { currency, from, status, to
   (currency === undefined || transaction.currency === currency) &&
   isWithinDays(transaction, from, to)
 
-/** The members that every form of a transaction has. */
+/** The fields that every form of a transaction has. */
 const common = (transaction: SimulatedTransaction) => ({
   transactionId: transaction.id,
   transactionRef: transaction.reference,
@@ -126,7 +127,7 @@ const beneficiary = ({ detail }: SimulatedTransaction) => ({
   bankAccountNumber: detail.bankAccountNumber ?? null
 })
 
-// White space that no serializer would produce, so that only a check over the bytes as sent can hold.
+// With white space that no serialiser would produce, so that a signature check passes only over the bytes as sent.
 export const callbackBody = (transaction: SimulatedTransaction, says: PlannedCallback["says"]): string => {
   const { amount, currency, id, kind, reference, returned } = transaction
   const word = { successful: "success", failed: "failed", pending: "pending" }[says]

@@ -4,7 +4,7 @@ interface ChargeType {
   readonly currencies: ReadonlyArray<Currency>
   /** Of the phones that can be charged. */
   readonly prefixes: ReadonlyArray<string>
-  /** Words for `network`, which may be left out. */
+  /** The values of `network`, which may be absent. */
   readonly networks: ReadonlyArray<string>
   readonly required: ReadonlyArray<"order_id" | "country">
   /** The payer has to visit a page. */
@@ -76,7 +76,7 @@ const types: Readonly<Record<string, ChargeType>> = {
 /** By the `type` of the query. */
 export const chargeTypes: ReadonlyMap<string, ChargeType> = new Map(Object.entries(types))
 
-/** Words for phones in `account_bank`, by currency. */
+/** The values of `account_bank` for phones, by currency. */
 export const momoBanks: Readonly<Partial<Record<Currency, ReadonlyArray<string>>>> = {
   UGX: ["MPS", "MTN", "Airtel"],
   KES: ["MPS"],
@@ -112,5 +112,5 @@ export const banks: ReadonlyArray<Bank> = [
 /** The countries that GET /banks/{country} knows. */
 export const bankCountries: ReadonlyArray<string> = ["NG", "GH", "KE", "UG", "ZA", "TZ"]
 
-/** Where GET /accounts/resolve knows a holder. */
+/** The country in which GET /accounts/resolve knows a holder. */
 export const RESOLVED_COUNTRY = "NG"

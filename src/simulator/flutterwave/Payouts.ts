@@ -16,7 +16,7 @@ const NAMELESS = "beneficiary_name is required"
 const NOBODY = "DISBURSE FAILED: Unable to obtain user details"
 const UNDELIVERED = "DISBURSE FAILED: A fatal error occured while proccesing your request."
 
-/** Taken, and then failed. */
+/** Accepted, and then failed. */
 const FAILS_LATER: Ending = "0002"
 
 const methods: Readonly<Record<string, PayoutMethod>> = { account: "bank", mobilemoney: "momo", barter: "wallet" }
@@ -33,7 +33,7 @@ export const transferFee = Effect.fnUntraced(function* ({ request: { query } }: 
 
 const flat = (currency: Currency, fee: bigint) => ({ fee_type: "value", fee: number(fee, currency) })
 
-/** POST /transfers: taken before anything is looked at; a wallet that is too small and an unknown recipient are reported later. */
+/** POST /transfers: accepted before anything is checked; a wallet that is too small and an unknown recipient are reported later. */
 export const createTransfer = Effect.fnUntraced(function* (call: Call) {
   const request = yield* decodeBody(TransferRequest, call.request)
   const { amount, currency } = yield* moneyOf(request.amount, request.currency)
@@ -46,7 +46,7 @@ export const createTransfer = Effect.fnUntraced(function* (call: Call) {
 
   const chosen = endingOf(request.account_number)
   const { gate } = playOf("payout", chosen)
-  // Here, because a failure that is reported later takes the chosen ending's place.
+  // The gate is passed here, because a failure that is reported later replaces the chosen ending.
   yield* passGate({ ...errors, no_account: undefined }, { gate })
   const fee = payoutFee(currency, method, amount)
   const short = gate === "pool_short" || amount + fee > balanceOf(call, currency)

@@ -6,7 +6,7 @@ import type { Merchant, MerchantCall } from "../Call.ts"
 import { bodyOr, decimalOr, type ErrorResponses, exactBody, response, Stop } from "../Responses.ts"
 import type { SimulatedResponse } from "../SimulatedProvider.ts"
 
-/** At Flutterwave the key is the account. */
+/** At Flutterwave the key identifies the account. */
 export interface FlutterwaveAccount extends Merchant {
   readonly secretKey: Redacted.Redacted
   readonly webhookSecretHash: Redacted.Redacted
@@ -20,7 +20,7 @@ const json = (status: number, body: object): SimulatedResponse =>
 export const success = (message: string, data: unknown, more: object = {}): SimulatedResponse =>
   json(200, { status: "success", message, data, ...more })
 
-/** A response without `data`, as a charge that continues on a page has. */
+/** A response without `data`, as for a charge that continues on a page. */
 export const successWithout = (message: string, more: object): SimulatedResponse =>
   json(200, { status: "success", message, ...more })
 
@@ -51,5 +51,5 @@ export const errors: ErrorResponses = {
   broken: refusal(500, "An error occurred")
 }
 
-/** It documents the status, and no text. */
+/** The documents give the status, but no text. */
 export const tooMany = refusal(429, "Too many requests")

@@ -9,10 +9,10 @@ import { type Call, number, refuse, success } from "./Responses.ts"
 const PAGE_SIZE = 20
 const REVERSED = "DISBURSE FAILED: Transfer was reversed by the beneficiary's bank"
 
-/** A charge that waits for its payer on a page is not there yet. */
+/** A charge that waits for its payer on a page is not listed yet. */
 const isThere = ({ awaitsPayer }: SimulatedTransaction): boolean => !awaitsPayer
 
-/** GET /transactions/verify_by_reference?tx_ref=…: of several with one tx_ref the last. */
+/** GET /transactions/verify_by_reference?tx_ref=…: the last one of several with one tx_ref. */
 export const verifyByReference = Effect.fnUntraced(function* (call: Call) {
   const found = byReference(call, "collection", call.request.query.get("tx_ref") ?? "").findLast(isThere)
   if (found === undefined) return yield* refuse(400, "No transaction was found for this reference")
@@ -54,7 +54,7 @@ export const listTransfers = (call: Call) => {
   return listPage("Transfers fetched", found, query, transferData)
 }
 
-/** GET /chargebacks?from&to&page: what was taken back of charges was disputed here, and lost. */
+/** GET /chargebacks?from&to&page: here, every charge that was taken back was disputed and lost. */
 export const listChargebacks = (call: Call) => {
   const found = ownTransactions(call, "collection").filter(({ returned }) => returned)
   return listPage("Chargebacks retrieved", found, call.request.query, (charge) => ({
@@ -97,7 +97,7 @@ const verifiedCharge = (charge: SimulatedTransaction) => {
 }
 
 /**
- * One charge, as every response and callback writes it. A charge that the payer took back stays successful: chargebacks are reported
+ * One charge, as every response and callback writes it. A charge that was taken back stays successful: chargebacks are reported
  * elsewhere.
  */
 export const chargeData = (charge: SimulatedTransaction, status = charge.status) => {
@@ -126,7 +126,7 @@ export const chargeData = (charge: SimulatedTransaction, status = charge.status)
 
 const statuses = { pending: "PENDING", successful: "SUCCESSFUL", failed: "FAILED" } as const
 
-/** One transfer. A transfer that came back after its delivery is FAILED: v3 has no other word for it. */
+/** One transfer. A transfer that came back after its delivery is FAILED: v3 has no other status for it. */
 export const transferData = (transfer: SimulatedTransaction, says: keyof typeof statuses = transfer.status) => {
   const { amount, currency, detail, fee, returned } = transfer
   const status = returned ? "FAILED" : statuses[says]
@@ -153,7 +153,7 @@ export const transferData = (transfer: SimulatedTransaction, says: keyof typeof 
   }
 }
 
-// White space that no serializer would produce, as everywhere in the simulator.
+// With white space that no serialiser would produce, as everywhere in the simulator.
 export const callbackBody = (transaction: SimulatedTransaction, says: PlannedCallback["says"]): string => {
   if (transaction.kind === "payout") {
     const { full_name: fullname, ...data } = transferData(transaction, says)

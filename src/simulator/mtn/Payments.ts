@@ -53,7 +53,7 @@ export const createPayment = Effect.fnUntraced(function* (call: Call) {
   return yield* create(call, payment, () => accepted)
 })
 
-/** Special characters are refused: beside letters and digits, only these are known to be taken. */
+/** Special characters are refused: beside letters and digits, only these are known to be accepted. */
 const isNoNote = (note: string | undefined): boolean => note !== undefined && !/^[A-Za-z0-9 .-]{0,160}$/.test(note)
 
 const decodePayment = Effect.fnUntraced(function* ({ merchant, request }: Call) {
@@ -65,14 +65,14 @@ const decodePayment = Effect.fnUntraced(function* ({ merchant, request }: Call) 
   return { request: body, party: body.payee.partyId }
 })
 
-/** The reason of a payment that MTN takes first and fails at once. */
+/** The reason of a payment that MTN accepts first and fails immediately afterwards. */
 const failureOf = ({ gate }: Play, kind: SimulatedTransaction["kind"], isShort: boolean): string | null => {
   if (gate === "pool_short" || isShort) return "NOT_ENOUGH_FUNDS"
   if (gate !== "no_account") return null
   return kind === "payout" ? "PAYEE_NOT_FOUND" : "PAYER_NOT_FOUND"
 }
 
-/** The host must be the one that was registered; callbacks go to the address that the control port was given. */
+/** The host must be the registered one; callbacks go to the address that the control port was given. */
 const checkCallback = Effect.fnUntraced(function* ({ context, merchant, provider, request }: Call) {
   const wanted = request.header("x-callback-url")
   const registered = context.account.note(callbackAddress(provider, merchant.clientId))

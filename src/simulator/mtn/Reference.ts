@@ -36,7 +36,7 @@ export const holderInfo = Effect.fnUntraced(function* (call: Call, number: strin
   })
 })
 
-/** Each product has a wallet of its own, whereas the frame's account keeps one for each currency. */
+/** Each product has its own wallet, whereas the frame's account has one per currency. */
 export const productBalance = ({ context, merchant, provider }: Call): bigint =>
   context.account
     .transactions(provider, merchant.clientId)
@@ -45,7 +45,7 @@ export const productBalance = ({ context, merchant, provider }: Call): bigint =>
 
 type Change = (transaction: SimulatedTransaction) => bigint
 
-// A payout is debited when it is taken and comes back without its fee; a collection is taken back whole.
+// A payout is debited when it is accepted and comes back without its fee; a collection is taken back in full.
 const changes: Readonly<Record<Product, Change>> = {
   disbursement: ({ amount, fee, kind, returned, status }) =>
     kind !== "payout" || status === "failed" ? 0n : returned ? -fee : -(amount + fee),

@@ -14,7 +14,7 @@ export type Call = MerchantCall<ProductMerchant>
 
 export const json = jsonAs("application/json;charset=utf-8")
 
-/** 202, and not one byte more. */
+/** 202 with an empty body. */
 export const accepted: SimulatedResponse = response(202, "application/json", "")
 
 export const refuse = (status: number, code: string, message: string): Stop =>
@@ -26,12 +26,12 @@ export const turnAway = (statusCode: number, message: string): Stop =>
 
 export const decodeBody = bodyOr((why) => refuse(400, "BAD_REQUEST", why))
 
-/** MTN takes a movement that it will fail for want of money or of an account. */
+/** MTN accepts a movement that it will fail for lack of money or of an account. */
 export const errors: ErrorResponses = {
   refused: refuse(400, "BAD_REQUEST", "The request could not be processed.").response,
   unavailable: refuse(503, "SERVICE_UNAVAILABLE", "Service temporarily unavailable, try again later.").response,
   broken: refuse(500, "INTERNAL_PROCESSING_ERROR", "An internal error occurred while processing.").response
 }
 
-/** The API gateway counts, and not MTN behind it. */
+/** The API gateway limits the rate, not MTN behind it. */
 export const tooMany = turnAway(429, "Rate limit is exceeded. Try again in 1 seconds.").response

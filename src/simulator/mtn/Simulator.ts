@@ -16,7 +16,7 @@ import { callbackOf, paymentStatus } from "./Transactions.ts"
 
 type Account = Pick<MtnSettings, "countries">
 
-/** An account is one for the simulator, whatever countries it covers. */
+/** To the simulator, an account is one, however many countries it covers. */
 const nameOf = ({ countries }: Account): string => countries[0]?.userId ?? ""
 
 export const simulatedMtn = knownSimulator({
@@ -71,7 +71,7 @@ const routesOf = (product: Product): WireEndpoints<Call> => {
   }
 }
 
-/** The word for a number is written in both cases in MTN's own documents. */
+/** MTN's own documents write `msisdn` in both cases. */
 const holderRoutes = (holder: string): WireEndpoints<Call> => ({
   [`${holder}/active`]: { endpoint: activeHolder },
   [`${holder}/basicuserinfo`]: { endpoint: holderInfo }

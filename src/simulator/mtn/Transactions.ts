@@ -19,7 +19,7 @@ export const paymentStatus = Effect.fnUntraced(function* (call: Call, id: string
   return json(200, statusBody(payment))
 })
 
-/** Why a movement failed that nothing else explains: the payer said no, or the recipient's side did not take it. */
+/** The default reason of a failure: the payer declined, or the recipient's side rejected it. */
 const usualReasons = {
   collection: "APPROVAL_REJECTED",
   payout: "COULD_NOT_PERFORM_TRANSACTION",
@@ -28,7 +28,8 @@ const usualReasons = {
 const words = { pending: "PENDING", successful: "SUCCESSFUL", failed: "FAILED" } as const
 
 /**
- * A movement as its GET and its callback show it. A movement that went back after it had arrived stays SUCCESSFUL: there is no word for it.
+ * A movement as its GET and its callback show it. A movement that came back after its delivery stays SUCCESSFUL: there is no
+ * status for it.
  */
 const statusBody = (transaction: SimulatedTransaction, says: PlannedCallback["says"] = transaction.status) => {
   const { amount, currency, detail, kind, reference } = transaction
@@ -47,7 +48,7 @@ const statusBody = (transaction: SimulatedTransaction, says: PlannedCallback["sa
   }
 }
 
-/** Sent once and unsigned. A forged callback has no difference from a genuine one that could be checked. */
+/** Sent once and unsigned. A forged callback does not differ from a genuine one in anything that could be checked. */
 export const callbackOf = (
   transaction: SimulatedTransaction,
   { says, signature }: Pick<PlannedCallback, "says" | "signature">

@@ -10,7 +10,7 @@ import { collectionFee, payoutFee } from "../Fees.ts"
 import { type Call, decodeBody, json, paymentErrors, reject, type Subject } from "./Responses.ts"
 import { UUID } from "./Transactions.ts"
 
-/** The common members of a deposit and a payout. */
+/** The common fields of a deposit and a payout. */
 interface Requested {
   readonly kind: PaymentKind
   readonly subject: Subject
@@ -86,7 +86,7 @@ const checkRequest = Effect.fnUntraced(function* ({ kind, phoneNumber, provider,
   return { amount, market }
 })
 
-/** By pawaPay's own name of it. */
+/** By pawaPay's own name for it. */
 const networkNamed = (provider: string): { readonly market: Market; readonly network: Network } | undefined =>
   markets.flatMap((market) =>
     Object.values(market.networks).flatMap((network) => (network.provider === provider ? [{ market, network }] : []))
@@ -100,13 +100,13 @@ const exact = (text: string, { currency }: Market, decimals: 0 | 2): MinorUnits 
 const isWhole = Schema.is(Schema.String.check(Schema.isPattern(/^(0|[1-9]\d{0,17})$/)))
 const isDecimal = Schema.is(Schema.String.check(Schema.isPattern(/^(0|[1-9]\d{0,17})(\.\d{1,2})?$/)))
 
-/** How a payment plays: its ending, and the code with which it fails. */
+/** How a payment plays: its ending, and its failure code. */
 interface Scenario {
   readonly ending: Ending
   readonly failureCode: string
 }
 
-// pawaPay's own test numbers: a network's beginning, and three digits for what happens.
+// pawaPay's own test numbers: a network's prefix, and three digits for the outcome.
 const beginnings: ReadonlyArray<string> = [
   "256783456",
   "256753456",

@@ -16,7 +16,7 @@ const statusKey = (network: string, operation: string) => `pawapay/status/${netw
 const statusOf = ({ context }: Call, { provider }: Network, operation: string): string =>
   context.account.note(statusKey(provider, operation)) ?? "OPERATIONAL"
 
-/** A network closes, slows down or opens again, for all accounts. */
+/** A network closes, slows down or reopens, for all accounts. */
 export const availabilityOrder = order(Availability, ({ commit }, { network, operation, status }) => {
   const isKnown = markets.some(({ networks }) => Object.values(networks).some(({ provider }) => provider === network))
   return isKnown
@@ -35,7 +35,7 @@ const chosenOperations = ({ request }: Call, { deposit, payout }: Network) => {
   return all.filter(([name]) => wanted === null || name === wanted)
 }
 
-/** GET /wallet-balances: a wallet for each country; the frame keeps one for each currency, which the first country shows. */
+/** GET /wallet-balances: one wallet per country. The frame has one per currency, and the first country shows it. */
 export const balances = (call: Call) =>
   Effect.sync(() =>
     json(200, {

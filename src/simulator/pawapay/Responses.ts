@@ -4,10 +4,10 @@ import type { Merchant, MerchantCall } from "../Call.ts"
 import { badGateway, bodyOr, type ErrorResponses, jsonAs, page, Stop } from "../Responses.ts"
 import type { SimulatedResponse } from "../SimulatedProvider.ts"
 
-/** pawaPay knows an account by its token. */
+/** pawaPay identifies an account by its token. */
 export interface PawapayAccount extends Merchant {
   readonly apiToken: Redacted.Redacted
-  /** The public key that the merchant gave for its requests, by its name; null where they need no signature. */
+  /** The public key that the merchant registered for its requests, with its id; null where they need no signature. */
   readonly requestKey: { readonly id: string; readonly key: KeyObject } | null
 }
 
@@ -31,7 +31,7 @@ export const reason = (failureCode: string) => ({
   failureReason: { failureCode, failureMessage: texts[failureCode] ?? `Refused: ${failureCode}.` }
 })
 
-/** A business refusal has HTTP 200. A refused amount comes without the identifier, as it does at pawaPay. */
+/** A business refusal has HTTP status 200. A refused amount comes without the identifier, as at pawaPay. */
 export const reject = ({ id, member }: Subject, failureCode: string, status = 200) =>
   new Stop({
     response: json(status, {
@@ -41,16 +41,16 @@ export const reject = ({ id, member }: Subject, failureCode: string, status = 20
     })
   })
 
-/** A call that is no payment. */
+/** A refusal of a call that is no payment. */
 export const refuse = (status: number, failureCode: string) => new Stop({ response: json(status, reason(failureCode)) })
 
-/** A call that cannot be read, or whose caller is not known. */
+/** A refusal of a call that cannot be read, or whose caller is not known. */
 export const rejected = (status: number, failureCode: string): Stop =>
   new Stop({ response: json(status, { status: "REJECTED", ...reason(failureCode) }) })
 
 export const decodeBody = bodyOr(() => rejected(400, "INVALID_INPUT"))
 
-/** An error of pawaPay's own has no status, and the payment may exist all the same. */
+/** An error of pawaPay itself has no status, and the payment may exist nevertheless. */
 const broken = (named: object): SimulatedResponse => json(500, { ...named, ...reason("UNKNOWN_ERROR") })
 
 export const paymentErrors = (subject: Subject): ErrorResponses => ({
@@ -61,7 +61,7 @@ export const paymentErrors = (subject: Subject): ErrorResponses => ({
   broken: broken({ [subject.member]: subject.id })
 })
 
-/** For calls that move nothing: whatever would refuse a payment is an error of theirs. */
+/** For calls that move nothing, where the refusal of a payment becomes an error. */
 const invalid = json(400, reason("INVALID_INPUT"))
 export const errors: ErrorResponses = {
   refused: invalid,
@@ -71,5 +71,5 @@ export const errors: ErrorResponses = {
   broken: broken({})
 }
 
-/** No form of it is documented: what stands in front of it says so. */
+/** Its form is not documented: here the machine in front of pawaPay answers. */
 export const tooMany = page("Too many requests", 429)

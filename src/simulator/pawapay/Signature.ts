@@ -20,7 +20,7 @@ import { payment } from "./Transactions.ts"
 const KEY_ID = "HTTP_EC_P256_KEY:1"
 const LIFE_SECONDS = 60
 
-/** One key for all accounts, as at pawaPay. It follows from their tokens, so that a simulator that starts again signs as before. */
+/** One key for all accounts, as at pawaPay. It is derived from their tokens, so that a restarted simulator signs as before. */
 export const signingKey = (accounts: ReadonlyArray<Pick<PawapayAccount, "apiToken">>): KeyObject => {
   const tokens = accounts.map(({ apiToken }) => Redacted.value(apiToken)).join(" ")
   const secret = createHash("sha256").update(`callbacks of ${tokens}`).digest()
@@ -40,7 +40,10 @@ export const publicKeys = (key: KeyObject) => [
 const forger = generateKeyPairSync("ec", { namedCurve: "prime256v1" }).privateKey
 const FORGED = "x-forged"
 
-/** Unsigned: the signature is over the address too. White space that no serializer would produce shows who checks other bytes. */
+/**
+ * Still unsigned, because the signature also covers the address. The unusual white space reveals a check over other bytes than
+ * those sent.
+ */
 export const callbackOf = (transaction: SimulatedTransaction, { says, signature }: PlannedCallback): OutgoingCallback => ({
   body: `${JSON.stringify(payment(transaction, says), null, "\t ").replaceAll('": ', '"  :')}\n`,
   headers: { "content-type": "application/json", ...(signature === "forged" ? { [FORGED]: "" } : {}) },
@@ -81,12 +84,13 @@ export const signedHeaders = (
   }
 }
 
-/** The parts that a merchant's signature has to cover: none of them could be exchanged unseen. */
+/** The parts that a merchant's signature has to cover, so that none of them can be replaced unnoticed. */
 const COVERED = ["@method", "@authority", "@path", "signature-date", "content-digest", "content-type"]
 
 /**
- * Whether a merchant's request is signed with its key, over these bytes and this address, and is not too old or from the future. By pawaPay's documents
- * it says when it was made and when it ends; that it may be a little from the future none of them says.
+ * Whether a merchant's request is signed with its key over these bytes and this address, and is neither too old nor from the
+ * future. By pawaPay's documents a signature states when it was made and when it expires; none of them allows a time slightly
+ * in the future.
  */
 export const isSigned = (
   request: SimulatedRequest,

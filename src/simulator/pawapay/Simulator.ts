@@ -73,7 +73,7 @@ const pawapaySimulator = (accounts: ReadonlyArray<PawapayAccount>) => {
     },
     authenticate: (request, line, now) => {
       const owner = statements.ownerOf(line, request.query.get("key"))
-      // As at a cloud's storage: whoever opens a file by its address shows no token.
+      // As with cloud storage: a request for a file by its address sends no token.
       if (owner !== undefined)
         return bearerOf(request) === undefined ? Effect.succeed(owner) : Effect.fail(refuse(400, "INVALID_INPUT"))
       return Effect.filterOrFail(

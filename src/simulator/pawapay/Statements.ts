@@ -13,7 +13,7 @@ import { UUID } from "./Transactions.ts"
 const DAYS_31_MS = 31 * 86_400_000
 const FILES = "/statement-files"
 
-/** A statement that was asked for. pawaPay keeps them for 90 days, the simulator as long as it runs. */
+/** A requested statement. pawaPay stores them for 90 days, the simulator as long as it runs. */
 interface Asked {
   readonly merchant: PawapayAccount
   readonly market: Market
@@ -21,7 +21,7 @@ interface Asked {
   readonly from: number
   readonly until: number
   readonly createdAt: number
-  /** Opens the file without a token. */
+  /** Gives access to the file without a token. */
   readonly key: string
 }
 
@@ -30,7 +30,7 @@ export interface Statements {
   readonly create: (call: Call) => Effect.Effect<ReturnType<typeof json>, Stop>
   readonly status: (call: Call, id: string) => Effect.Effect<ReturnType<typeof json>, Stop>
   readonly file: (call: Call, id: string) => Effect.Effect<ReturnType<typeof json>, Stop>
-  /** Whose file a request is for; undefined where it is for none, or does not open it. */
+  /** The account whose file a request is for; undefined where there is no such file, or the key does not match. */
   readonly ownerOf: (line: string, key: string | null) => PawapayAccount | undefined
 }
 
@@ -78,13 +78,13 @@ export const openStatements = (): Statements => {
   }
 }
 
-/** A UUID v4 that follows from a text. */
+/** A UUID v4 derived from a text. */
 const uuidOf = (text: string): string => {
   const hex = createHash("sha256").update(text).digest("hex")
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20, 32)}`
 }
 
-/** In the words and the order of pawaPay's page about statements. */
+/** The words and the order of pawaPay's page about statements. */
 const HEADER = [
   "Creation Date",
   "MSISDN",
@@ -101,7 +101,7 @@ const HEADER = [
 
 const written = (cell: string): string => (/[",\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell)
 
-/** The newest first. A country's payments have its own wallet, also where several have one currency. */
+/** Newest first. A country's payments have their own wallet, even where several countries share one currency. */
 const rowsOf = (call: Call, { from, market, until }: Asked): ReadonlyArray<ReadonlyArray<string>> =>
   [...ownTransactions(call, "payout"), ...ownTransactions(call, "collection")]
     .filter(({ currency, detail }) => currency === market.currency && detail["country"] === market.iso3)
@@ -129,7 +129,7 @@ interface Move {
   readonly id?: string
 }
 
-/** Every movement of the wallet has a row of its own: the payment, each fee, and what came back. */
+/** Every movement of the wallet has its own row: the payment, each fee, and what came back. */
 const movesOf = (one: SimulatedTransaction): ReadonlyArray<Move> => {
   const { amount, createdAt, fee, id, kind, returned, status, updatedAt } = one
   if (kind === "payout")
@@ -147,7 +147,7 @@ const movesOf = (one: SimulatedTransaction): ReadonlyArray<Move> => {
   ]
 }
 
-/** A part is the network's, and the rest pawaPay's own. */
+/** One part goes to the network, and the rest to pawaPay. */
 const feesOf = (kind: "payout" | "deposit", fee: bigint, at: number): ReadonlyArray<Move> => {
   const ofNetwork = fee / 3n
   return [

@@ -16,7 +16,7 @@ export const paymentStatus = (kind: "payout" | "collection") =>
     return json(200, known === undefined ? { status: "NOT_FOUND" } : { status: "FOUND", data: payment(known) })
   })
 
-/** A payment as pawaPay shows it, or as a callback claims it to be. `metadata` went in as a list and comes out as one object. */
+/** A payment as pawaPay shows it, or as a callback claims it to be. `metadata` is sent as a list and returned as one object. */
 export const payment = (transaction: SimulatedTransaction, says?: PlannedCallback["says"]) => {
   const { amount, createdAt, currency, detail, id, kind, reference } = transaction
   const { country, customerMessage, metadata, phoneNumber, provider } = detail
@@ -38,7 +38,7 @@ export const payment = (transaction: SimulatedTransaction, says?: PlannedCallbac
   }
 }
 
-// Completed is the last word: pawaPay has none for money that comes back after it.
+// Completed is final: pawaPay has no status for money that comes back later.
 const statusOf = (transaction: SimulatedTransaction, says: PlannedCallback["says"] = transaction.status): string => {
   if (says !== "pending") return says === "successful" ? "COMPLETED" : "FAILED"
   if (transaction.ending === "0012") return "IN_RECONCILIATION"

@@ -17,7 +17,7 @@ export const servedCountries: ReadonlyArray<ServedCountry> = [
   { iso: "ZA", name: "South Africa", currency: "ZAR", callingCode: "+27" }
 ]
 
-/** The payer's action that a provider of mobile money asks for. */
+/** The payer's action that a mobile money provider requires. */
 export type Prompt = "handset" | "voucher" | "page"
 
 const prompts: Readonly<Record<string, Readonly<Record<string, Prompt>>>> = {
@@ -26,12 +26,12 @@ const prompts: Readonly<Record<string, Readonly<Record<string, Prompt>>>> = {
   XOF: { mtn: "handset", orange: "handset", wave: "page" }
 }
 
-// As a payer's number is written in each country's charges; a recipient's is written as people there write it.
+// The form of a payer's number in each country's charges; a recipient's number is written as people there write it.
 const phones: Readonly<Record<string, RegExp>> = { GHS: /^0\d{9}$/, KES: /^\+254\d{9}$/, XOF: /^\+225\d{10}$/ }
 
 export const isPhone = (currency: Currency, phone: string): boolean => phones[currency]?.test(phone) === true
 
-/** The currency of a charge that names none: here what its provider is paid in. */
+/** The currency of a charge that names none: here the currency of its mobile money provider. */
 export const currencyOfProvider = (provider: string): string =>
   Object.keys(prompts).find((currency) => prompts[currency]?.[provider] !== undefined) ?? "NGN"
 
@@ -85,6 +85,6 @@ const isPaid = ({ active, deleted, transfers }: SimulatedBank): boolean => activ
 export const payableBank = (currency: string, type: string, code: string): SimulatedBank | undefined =>
   banks.find((one) => isPaid(one) && one.currency === currency && one.type === type && one.code === code)
 
-/** Holders' names can be asked for in Nigeria and Ghana. */
+/** Holders' names can be resolved in Nigeria and Ghana. */
 export const isResolvableBank = (code: string): boolean =>
   banks.some((one) => isPaid(one) && one.code === code && (one.type === "nuban" || one.type === "ghipss"))

@@ -55,7 +55,7 @@ const checkRequest = Effect.fnUntraced(function* (request: typeof Wire.ChargeReq
     : { amount: units.success, currency, prompt }
 })
 
-/** A charge in the words of the Charge API; `waiting` while the payer acts on the handset. */
+/** A charge as the Charge API words it; `waiting` while the payer acts on the handset. */
 const chargeState = ({ context, now }: Call, charge: SimulatedTransaction, waiting: "pay_offline" | "pending"): object => {
   const whole = chargeOf(charge, now)
   const { reference } = whole

@@ -10,23 +10,23 @@ import { type Call, type PaystackAccount, success } from "./Responses.ts"
 import { domainOf, eventBody, partOf, wireReferenceOf } from "./Transactions.ts"
 
 const NAME = "paystack"
-/** How long a merchant has for an answer. */
+/** How long a merchant has to answer, in milliseconds. */
 const ANSWERED_WITHIN_MS = 2 * 86_400_000
 
-/** The documented words. */
+/** The documented values. */
 const standing = {
   status: Schema.Literals(["awaiting-merchant-feedback", "awaiting-bank-feedback", "pending", "resolved"]),
   resolution: Schema.NullOr(Schema.Literals(["merchant-accepted", "auto-accepted", "declined"]))
 }
 
-// The account keeps one dispute a charge, as a note.
+// The account stores one dispute per charge, as a note.
 const Dispute = Schema.fromJsonString(Schema.Struct({ ...standing, createdAt: Schema.Int, updatedAt: Schema.Int }))
 type Dispute = typeof Dispute.Type
 const readDispute = Schema.decodeUnknownOption(Dispute)
 const writeDispute = Schema.encodeSync(Dispute)
 const noteOf = ({ account, id }: SimulatedTransaction) => `${NAME}/${account}/dispute/${id}`
 
-/** A dispute in the members that the list and the events share; each writes its times in its own spelling. */
+/** The fields of a dispute that the list and the events share; each writes its times in its own form. */
 const disputeOf = (charge: SimulatedTransaction, { createdAt, resolution, status, updatedAt }: Dispute) => {
   const amount = toSubunits(charge.amount, charge.currency)
   return {
@@ -76,12 +76,12 @@ export const listDisputes = Effect.fnUntraced(function* (call: Call) {
 const Wish = Schema.Struct({
   client_reference: Schema.String,
   ...standing,
-  /** When it was begun, where that is not now. */
+  /** When the dispute was opened, where that is not now. */
   created_at: Schema.optionalKey(Schema.Int),
   callback: Schema.Boolean
 })
 
-/** A payer's bank disputes a charge, or a dispute goes on. An accepted amount is taken from the merchant. */
+/** A payer's bank disputes a charge, or an existing dispute changes. An accepted amount is taken from the merchant. */
 export const disputeOrder = (
   accounts: ReadonlyArray<PaystackAccount>,
   sent: (charge: SimulatedTransaction, body: string) => OutgoingCallback

@@ -18,7 +18,7 @@ const writeRecipient = Schema.encodeSync(Recipient)
 const readRecipient = Schema.decodeUnknownOption(Recipient)
 const recipientKey = ({ merchant, provider }: Call, code: string) => `${provider}/${merchant.clientId}/recipient/${code}`
 
-/** The kinds whose accounts a bank of the same kind holds. */
+/** The recipient types whose accounts are at a bank of the same type. */
 const standardCurrency: Readonly<Record<string, string>> = { nuban: "NGN", ghipss: "GHS", kepss: "KES" }
 
 /** POST /transferrecipient: the same account is the same recipient. Moves nothing. */

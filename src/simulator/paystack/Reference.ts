@@ -7,7 +7,7 @@ import { type Call, refuse, success } from "./Responses.ts"
 
 const LARGEST_PAGE = 100
 
-/** GET /bank: pages of a cursor where it is asked for. */
+/** GET /bank: with cursor pagination, if it is requested. */
 export const listBanks = (call: Call) =>
   Effect.sync(() => {
     const { query } = call.request

@@ -4,7 +4,7 @@ import type { Merchant, MerchantCall } from "../Call.ts"
 import { bodyOr, type ErrorResponses, exactBody, response, Stop } from "../Responses.ts"
 import type { SimulatedResponse } from "../SimulatedProvider.ts"
 
-/** One integration at Paystack; its live and its test key are two of them. */
+/** One integration at Paystack; its live and its test key are two accounts. */
 export interface PaystackAccount extends Merchant {
   readonly secretKey: Redacted.Redacted
 }
@@ -25,7 +25,7 @@ export const refuse = (status: number, message: string, code = "invalid_params")
 /** Older refusals have no type and no code. */
 export const refusePlainly = (status: number, message: string) => new Stop({ response: wire(status, { status: false, message }) })
 
-/** Without a content type too. */
+/** Also accepts a body without a content type. */
 export const decodeBody = bodyOr((why) => refuse(400, why), exactBody)
 
 export const shortBalance = refusePlainly(400, "Your balance is not enough to fulfill this request")
@@ -40,5 +40,5 @@ export const errors: ErrorResponses = {
   broken: refusal(500, "An error occurred", broken)
 }
 
-/** In the form of its errors, as it documents. */
+/** In the form of its errors, as documented. */
 export const tooMany = refusal(429, "An error occurred", broken)

@@ -11,7 +11,10 @@ import { type Call, refuse, refusePlainly, success } from "./Responses.ts"
 
 const LARGEST_PAGE = 100
 
-/** Under which the account finds a reference of the wire: ours in capitals, as the gateway writes it; any other as it is. */
+/**
+ * The reference under which the account stores a reference of the wire: ours in capitals, as the gateway writes it; any other
+ * unchanged.
+ */
 export const accountReference = (wire: string): string => ownReference(wire) ?? wire
 
 export const wireReferenceOf = ({ detail, id }: SimulatedTransaction): string => detail.reference ?? id
@@ -21,7 +24,7 @@ export const findBy = (call: Call, kind: SimulatedTransaction["kind"], reference
 
 export const domainOf = ({ account }: SimulatedTransaction): string => (account.includes("live") ? "live" : "test")
 
-/** How long a charge waits for its voucher. */
+/** How long a charge waits for its voucher, in milliseconds. */
 const VOUCHER_LIFE_MS = 600_000
 
 export const isAbandoned = ({ awaitsPayer, createdAt, detail }: SimulatedTransaction, now: number): boolean =>
@@ -74,7 +77,7 @@ export const transferOf = (transfer: SimulatedTransaction) => ({
   updatedAt: iso(transfer.updatedAt)
 })
 
-/** As verify and the list write it, with what the transfer cost. */
+/** As verify and the list write it, with the transfer's cost. */
 const transferWithFee = (transfer: SimulatedTransaction) => ({
   ...transferOf(transfer),
   recipient: {
@@ -87,7 +90,7 @@ const transferWithFee = (transfer: SimulatedTransaction) => ({
   gateway_response: transfer.reason
 })
 
-/** Of a transfer to a bank in Nigeria that arrived: the number that both banks have for it. */
+/** For a transfer to a bank in Nigeria that arrived: the number under which both banks know it. */
 const sessionOf = ({ createdAt, currency, status }: SimulatedTransaction) =>
   currency === "NGN" && status === "successful"
     ? { provider: "nip", id: `0000${String(createdAt).padEnd(26, "0")}` }
@@ -118,7 +121,7 @@ const Filters = Schema.Struct({
   transaction: Schema.optionalKey(Schema.String)
 })
 
-/** The part of a list that a call asks for. */
+/** The part of a list that a call requests. */
 export const partOf = Effect.fnUntraced(function* ({ request }: Call) {
   const wished = yield* decodedOr(Filters, Object.fromEntries(request.query), (why) => refuse(400, why))
   const { from = "", page = "1", perPage = "50", to = "9999", ...filters } = wished
@@ -140,7 +143,7 @@ const listed = (kind: SimulatedTransaction["kind"], written: (one: SimulatedTran
 export const listCharges = listed("collection", chargeOf)
 export const listTransfers = listed("payout", transferWithFee)
 
-/** GET /refund: what was taken back of charges was refunded here. `transaction` names one charge by its number. */
+/** GET /refund: here, every charge that was taken back was refunded. `transaction` names one charge by its number. */
 export const listRefunds = Effect.fnUntraced(function* (call: Call) {
   const { page = "1", transaction = null } = Object.fromEntries(call.request.query)
   const found = ownTransactions(call, "collection").filter(({ id, returned }) => returned && (transaction ?? id) === id)
@@ -158,7 +161,7 @@ export const listRefunds = Effect.fnUntraced(function* (call: Call) {
 
 const words = { successful: "success", failed: "failed", pending: "pending" } as const
 
-// White space that no serializer would produce, so that only a check over the bytes as sent can hold.
+// With white space that no serialiser would produce, so that a signature check passes only over the bytes as sent.
 export const callbackBody = (transaction: SimulatedTransaction, says: PlannedCallback["says"]): string => {
   const { kind, returned } = transaction
   const word = words[says]

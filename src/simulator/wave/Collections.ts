@@ -18,7 +18,7 @@ const SessionRequest = Schema.Struct({
   aggregated_merchant_id: Schema.optionalKey(Schema.String)
 })
 
-/** Somebody who is not there does not pay. */
+/** The payer does not pay. */
 const NOBODY_PAYS: Ending = "0002"
 
 /** POST /v1/checkout/sessions: the same client_reference again is another session. */

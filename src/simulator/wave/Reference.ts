@@ -3,7 +3,7 @@ import { type Call, json } from "./Responses.ts"
 import { walletBalance } from "./Statements.ts"
 import { money } from "./Transactions.ts"
 
-/** GET /v1/balance: of the wallet that the key opens. */
+/** GET /v1/balance: of the wallet that the key belongs to. */
 export const balance = (call: Call) => {
   const { currency } = call.merchant.wallet
   const held = walletBalance(call)

@@ -6,7 +6,7 @@ import type { Merchant, MerchantCall } from "../Call.ts"
 import { bodyOr, decimalOr, type ErrorResponses, jsonAs, response, Stop } from "../Responses.ts"
 import type { SimulatedResponse } from "../SimulatedProvider.ts"
 
-/** An account, and the wallet that a call's key opens. */
+/** An account, and the wallet that a call's key belongs to. */
 export interface WalletMerchant extends Merchant {
   readonly wallet: Wallet
 }
@@ -15,7 +15,7 @@ export type Call = MerchantCall<WalletMerchant>
 
 export const json = jsonAs("application/json")
 
-/** An answer without a body. */
+/** A response without a body. */
 export const nothing: SimulatedResponse = response(200, "application/json", "")
 
 export const refuse = (status: number, code: string, message: string): Stop =>
@@ -36,7 +36,7 @@ export const amountOf = (text: string): Effect.Effect<MinorUnits, Stop> => decim
 
 export const invalidKey = invalid("Idempotency-Key is required")
 
-/** A payout that cannot be delivered is taken, and fails at once. */
+/** A payout that cannot be delivered is accepted, and fails immediately. */
 export const errors: ErrorResponses = {
   refused: invalid("the number is not valid").response,
   pool_short: refuse(400, "insufficient-funds", "Your wallet does not have enough funds.").response,

@@ -17,7 +17,7 @@ type Account = Pick<WaveSettings, "wallets">
 
 const apiKeyOf = (country: WalletCountry, mode: Mode): string => `wave_${country.toLowerCase()}_simulated_${mode}`
 const nameBy = namesBySecret("wallet", (mode) => apiKeyOf("CI", mode))
-/** An account is one for the simulator, whatever countries it covers. */
+/** To the simulator, an account is one, however many countries it covers. */
 const nameOf = ({ wallets: [first] }: Account): string => nameBy(first?.apiKey ?? Redacted.make(""))
 
 export const simulatedWave = knownSimulator({

@@ -12,12 +12,12 @@ interface Movement {
   readonly of: SimulatedTransaction
   readonly type: string
   readonly at: number
-  /** Of the balance. */
+  /** The change of the balance. */
   readonly change: bigint
   readonly fee: bigint
 }
 
-/** Newest last. A reversal brings a payout back with its fee; a refund takes the whole amount, and its charge's fee stays. */
+/** Newest last. A reversal returns a payout with its fee; a refund takes the whole amount, and the charge's fee is kept. */
 const movementsOf = (call: Call): ReadonlyArray<Movement> => {
   const { context, merchant, provider } = call
   const own = context.account.transactions(provider, merchant.clientId).filter((one) => isOfWallet(call, one))

@@ -11,7 +11,7 @@ import { type Call, json } from "./Responses.ts"
 export const isOfWallet = ({ merchant }: Call, { detail }: SimulatedTransaction): boolean =>
   detail.country === merchant.wallet.country
 
-/** As it is by now: what was decided at once is more than it was when it was made. */
+/** Its present state: it may have changed since it was created, where it was decided at once. */
 export const current = ({ context, provider }: Call, made: SimulatedTransaction): SimulatedTransaction =>
   context.account.transaction(provider, made.id) ?? made
 
@@ -50,7 +50,7 @@ export const payoutData = (payout: SimulatedTransaction) => {
 
 const SESSION_LIFE_MS = 86_400_000
 
-/** A payment that failed leaves its session open: its payer may pay yet (`0018`), or it expires. */
+/** A failed payment leaves its session open: the payer may still pay (`0018`), or it expires. */
 const sessionWords = ({ detail, ending, status }: SimulatedTransaction, says = status) => {
   if (says === "successful") return { checkout_status: "complete", payment_status: "succeeded" } as const
   const isOver = says === "failed" && ending !== "0018"
@@ -82,7 +82,7 @@ export const sessionData = (session: SimulatedTransaction) => {
 
 export const transactionId = ({ id }: SimulatedTransaction): string => `T_${id.replace(/\D/g, "")}`
 
-/** Of sessions alone, and not of what was given back: Wave calls nobody about payouts, reversals and refunds. */
+/** Only about sessions, and not about refunds: Wave sends no callbacks about payouts, reversals and refunds. */
 export const callbackOf =
   (secretOf: (transaction: SimulatedTransaction) => Parameters<typeof signedCallback>[0]["secret"]) =>
   (transaction: SimulatedTransaction, planned: PlannedCallback, now: number) => {
@@ -99,7 +99,7 @@ export const callbackOf =
     return signedCallback({
       secret: secretOf(transaction),
       planned,
-      // White space that no serializer would produce, as everywhere in the simulator.
+      // With white space that no serialiser would produce, as everywhere in the simulator.
       body: `${JSON.stringify(event, null, 1)} `,
       headers: (secret, body) => {
         const seconds = String(Math.floor(now / 1000))
