@@ -76,8 +76,8 @@ export const actionsFor = (
 }
 
 /**
- * The effect of a person's ruling on a record of any kind. `bookedDrift` is what the record's entries posted to drift; without it a ruling on
- * a payout that succeeded posts nothing there.
+ * The effect of a person's ruling on a record of any kind. `bookedDrift` is the sum that the record's entries posted to drift;
+ * without it a ruling on a payout that succeeded posts nothing there.
  */
 export const rulingOn = (
   record: Transaction,

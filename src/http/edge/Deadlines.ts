@@ -13,7 +13,7 @@ import { CommitsWaiting, nobodyLooks } from "../../services/ports/CommitsWaiting
  * | --- | --- | --- |
  * | reading the body | `BODY_MS` | 400, and the connection is closed |
  * | checking the signature, and spending the nonce with it | `ARRIVAL_MS` | shed: 429, or 500 while commits wait for a standby |
- * | claiming the key, and spending the nonce with it | `ARRIVAL_MS` | the same; a key that is claimed later is released, and nothing is run |
+ * | claiming the key, and spending the nonce with it | `ARRIVAL_MS` | the same; a key claimed later is released, and nothing is run |
  * | the nonce of a request that was refused before its claim | `ARRIVAL_MS` | the same, in place of the refusal |
  * | a money step | `requestDeadlineMs` | 500, ambiguous; the step continues |
  * | another write | `LONGEST_WRITE_MS` | the same |

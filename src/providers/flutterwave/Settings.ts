@@ -13,7 +13,10 @@ const sender: Rule<Sender> = {
   }
 }
 
-/** `FLUTTERWAVE_BASE_URL` (with `/v3`), optionally `FLUTTERWAVE_SENDER` and `FLUTTERWAVE_EMAIL_DOMAIN`, and for each mode `SECRET_KEY`, `WEBHOOK_SECRET_HASH`. */
+/**
+ * `FLUTTERWAVE_BASE_URL` (with `/v3`), optionally `FLUTTERWAVE_SENDER` and `FLUTTERWAVE_EMAIL_DOMAIN`, and `SECRET_KEY` and
+ * `WEBHOOK_SECRET_HASH` for each mode.
+ */
 export const flutterwaveProvider = knownProvider<FlutterwaveSettings>({
   name: "flutterwave",
   credentials: ["SECRET_KEY", "WEBHOOK_SECRET_HASH"],
