@@ -14,8 +14,8 @@ export type Operator = typeof Operator.Type
 /**
  * The permissions of a person in the console. `look`: every page, masked. `raw`: requests to providers and their responses,
  * with a reason. `resolve`: rule on a case, or propose a ruling. `redeliver`: webhooks and parked callbacks. `propose`: credits
- * and debits of floats, and keys. `approve`: another person's proposals. `configure`: corridors, and which provider pays for a
- * tenant.
+ * and debits of floats, and keys. `approve`: another person's proposals. `configure`: corridors, a tenant's freeze and pin, and
+ * its sender; and approve the switch of a whole provider.
  */
 export type Permission = "look" | "raw" | "resolve" | "redeliver" | "propose" | "approve" | "configure"
 
