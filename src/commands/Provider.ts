@@ -85,7 +85,7 @@ const list = Command.make(
   )
 )
 
-/** Run once, for a provider that also confirms payments that no call of ours requested. */
+/** Registers, once, the address for confirmations of payments that no call of ours requested. */
 const register = Command.make(
   "register",
   { provider: providerName, mode },

@@ -52,7 +52,7 @@ const weakerReasons: Reasons = {
 
 const unanswered = "it was asked for to the end of the schedule, and nobody could say what became of it"
 
-/** Why a person has to look, in one line. A collection has its own text for `Returned`: any reversal of one needs a person. */
+/** Why a person has to look, in one line. A collection has its own text for `Returned`: a person decides about its reversal. */
 export const reviewReason = ({ kind, status }: Transaction, history: ReadonlyArray<HistoryLine>): string => {
   const outcome = outcomeOf(status)
   // The report that closed the record, and those before it, are not new.

@@ -114,5 +114,5 @@ const side = (currency: Currency, amount: bigint, before: bigint, after: bigint)
 
 const EXACT_DIGITS = 15
 
-/** A JSON number as long as it can carry every digit, otherwise a string, which Eversend also accepts as an amount. */
+/** A JSON number as long as it can carry every digit, otherwise a string, as Eversend's amounts may also be. */
 const numeral = (text: string): number | string => (text.replace(/^0\.0*|\./g, "").length <= EXACT_DIGITS ? Number(text) : text)
