@@ -67,10 +67,7 @@ export const makeTransactions = Effect.gen(function* () {
     } satisfies Said
   })
 
-  /**
-   * Finds records by the complete text that a customer quotes, whatever it is: the first kind of term that finds anything
-   * counts.
-   */
+  /** Finds records by the whole text that a customer quotes, as every kind of term that it may be. */
   const bySaying = Effect.fnUntraced(function* (
     word: string,
     { after, country, filter: { appId, createdTo, mode } }: Search
@@ -145,10 +142,7 @@ export const makeTransactions = Effect.gen(function* () {
     })
   }
 
-  /**
-   * A search by address: references, and the last digits of a number. Other texts that a customer quotes must not be in an
-   * address, and a search for them is recorded.
-   */
+  /** By address: references and last digits only. Other texts must not be in an address, and a search for them is recorded. */
   const read = Effect.fn("TransactionsPage.read")((visit: Visit) => answered(visit, addressed(visit)))
 
   const addressed = (visit: Visit): Search => {

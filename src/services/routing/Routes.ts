@@ -109,10 +109,7 @@ export class Routes extends Context.Service<
     const able = ableIn(registry)
     const off = Effect.map((yield* ProviderSwitches).list, switchedOff)
 
-    /**
-     * The providers that could serve the row, in order; those of them that are switched on; and why each other provider of the
-     * row is left out.
-     */
+    /** The row's able providers in order (`all`), those switched on (`on`), and why each other one is left out (`others`). */
     const chosenFrom = Effect.fnUntraced(function* <Operations>(
       caller: Caller,
       row: Corridor,
