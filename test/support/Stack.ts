@@ -4,6 +4,7 @@ import { PgClient } from "@effect/sql-pg"
 import { Clock, Context, Effect, Layer, Redacted, Schema, type Scope } from "effect"
 import { HttpServer } from "effect/http"
 import { Reactivity } from "effect/reactivity"
+import { expect } from "vitest"
 import * as App from "../../src/App.ts"
 import type { Corridor } from "../../src/domain/Corridor.ts"
 import type { Currency } from "../../src/domain/Currency.ts"
@@ -236,6 +237,12 @@ export const webhooksOf = Effect.fnUntraced(function* (
 
 /** Recomputes the whole ledger: no test may leave a difference behind. */
 export const verified = ({ context }: Gateway) => Context.get(context, LedgerVerification).verify
+
+/** What stories of one gateway end with, once for all of them: each look at the ledger is at the whole of it. */
+export const ledgerVerifies = Effect.gen(function* () {
+  const { gateway } = yield* Stack
+  expect(yield* verified(gateway)).toMatchObject({ ok: true, differences: [] })
+})
 
 /** A connection of somebody who owns the database, and so can do what no gateway can. */
 export const asOwner = (database: Redacted.Redacted) =>
