@@ -35,7 +35,7 @@ const particular = [
 const names = readdirSync(providers, { withFileTypes: true }).filter((entry) => entry.isDirectory())
 const folders = [
   ...names.map(({ name }) => ({ name, folder: new URL(`${name}/`, providers), beside: particular })),
-  { name: "sixth", folder: sixth, beside: [...particular, "Simulator.ts", "Sixth.test.ts"] }
+  { name: "sixth", folder: sixth, beside: [...particular, "Simulator.ts", "Sixth.long.test.ts"] }
 ]
 
 describe("the folders of the providers", () => {
