@@ -130,7 +130,6 @@ export class Routes extends Context.Service<
     const forCorridor = <Operations>(caller: Caller, row: Corridor, operationsOf: OperationsOf<Operations>) =>
       Effect.map(chosenFrom(caller, row, operationsOf), ({ tried }) => tried)
 
-    /** The row's providers that accept no payout of this tenant because the tenant has no sender. */
     const withoutSender = Effect.fnUntraced(function* ({ appId, mode }: Caller, row: Corridor) {
       if (row.direction !== "payout") return []
       const requiring = row.providers.flatMap((name) => {
