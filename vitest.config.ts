@@ -6,9 +6,9 @@ const TESTS = ["test/**/*.test.ts", "lab/**/*.test.ts"]
 /** Tests that replace a module, listen to the console or read what the whole process counts: each has a process of its own. */
 const ISOLATED = ["test/**/*Isolated.test.ts", "lab/**/*Isolated.test.ts"]
 /**
- * Tests of `npm run test:long`. The name says so where one waits for other programs (browsers, proxies, Prometheus, compilers, processes, a disk), plays
- * for long (laboratories, stories, crowds), or holds one rule against everything (every ending at every provider). Rules of money, of signing,
- * of idempotency and of routing are never such.
+ * Tests of `npm run test:long`. The name says so where one waits for other programs (browsers, proxies, Prometheus, compilers, processes,
+ * a disk), plays for long (laboratories, stories, crowds), or holds one rule against everything (every ending at every provider). Rules of
+ * money, of signing, of idempotency and of routing are never such.
  */
 const LONG = ["test/**/*.long.test.ts", "lab/**/*.long.test.ts"]
 
