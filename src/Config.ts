@@ -193,18 +193,12 @@ const uncheckedCertificates = ({ NODE_TLS_REJECT_UNAUTHORIZED: rejects }: Variab
       ]
     : []
 
-/** The durations that are shorter than those that they have to outlast. */
-const tooShort = ({ idempotencyLeaseMs, notFoundGraceMs, providerTimeoutMs }: ReturnType<typeof policyOf>) => {
-  const [onItsWay, lease] = [longestInFlightMs(providerTimeoutMs), shortestLeaseMs(providerTimeoutMs)]
-  const because = "with this PROVIDER_TIMEOUT_MS"
-  return [
-    ...(notFoundGraceMs > onItsWay
-      ? []
-      : [`NOT_FOUND_GRACE must be longer than ${seconds(onItsWay)}: ${because} a payout may be on its way for so long`]),
-    ...(idempotencyLeaseMs >= lease
-      ? []
-      : [`IDEMPOTENCY_LEASE must be at least ${seconds(lease)}: ${because} a request may take so long`])
-  ]
+/** A lease has to outlast the request that holds it. */
+const tooShort = ({ idempotencyLeaseMs, providerTimeoutMs }: ReturnType<typeof policyOf>) => {
+  const lease = shortestLeaseMs(providerTimeoutMs)
+  return idempotencyLeaseMs >= lease
+    ? []
+    : [`IDEMPOTENCY_LEASE must be at least ${seconds(lease)}: with this PROVIDER_TIMEOUT_MS a request may take so long`]
 }
 
 const seconds = (ms: number): string => `${Math.ceil(ms / 1000)}s`
@@ -220,6 +214,7 @@ const providers = (
 const policyOf = (read: Reader) => {
   const signatureMaxAgeSeconds = read("SIGNATURE_MAX_AGE_SECONDS", "120", wholeNumber(1, MAX_SECONDS))
   const signatureMaxAheadSeconds = read("SIGNATURE_MAX_AHEAD_SECONDS", "30", wholeNumber(0, MAX_SECONDS))
+  const providerTimeoutMs = read("PROVIDER_TIMEOUT_MS", "15000", wholeNumber(1, MAX_DELAY_MS))
   return {
     publicHosts: read("PUBLIC_HOSTS", "", list(hostName)),
     signatureMaxAgeSeconds,
@@ -228,12 +223,13 @@ const policyOf = (read: Reader) => {
     keptRefusals: read("RATE_LIMIT_REFUSALS", "1/s:10000", rate),
     unmatchedCallbacks: read("RATE_LIMIT_UNMATCHED_CALLBACKS", "1/s:1000", rate),
     idempotencyLeaseMs: read("IDEMPOTENCY_LEASE", "90s", longerThanZero),
-    providerTimeoutMs: read("PROVIDER_TIMEOUT_MS", "15000", wholeNumber(1, MAX_DELAY_MS)),
+    providerTimeoutMs,
     pollSchedule: { open: read("RECONCILER_SCHEDULE", POLL_SCHEDULE, rising) },
     collectionExpiryMs: read("COLLECTION_EXPIRY", "15m", longerThanZero),
     redirectExpiryMs: read("REDIRECT_EXPIRY", "60m", longerThanZero),
     otpExpiryMs: read("OTP_EXPIRY", "10m", longerThanZero),
-    notFoundGraceMs: read("NOT_FOUND_GRACE", "10m", duration),
+    // A payout that may still be on its way is not found, and that proves nothing.
+    notFoundGraceMs: Math.max(read("NOT_FOUND_GRACE", "10m", duration), longestInFlightMs(providerTimeoutMs)),
     notFoundCount: read("NOT_FOUND_COUNT", "3", wholeNumber(1, 1000)),
     webhookScheduleMs: read("WEBHOOK_SCHEDULE", WEBHOOK_SCHEDULE, list(duration)),
     webhookAllowLoopback: read("WEBHOOK_ALLOW_LOOPBACK", "false", boolean),

@@ -119,6 +119,19 @@ export const networkBugs: ReadonlyArray<Bug> = [
     ]
   },
   {
+    name: "send a prompt of M-Pesa's whose payment nothing could find",
+    breaks: "a prompt is sent only once the hash that finds its payment is stored",
+    test: "test/providers/daraja/Receipts.test.ts",
+    edits: [
+      {
+        file: "src/providers/daraja/Adapter.ts",
+        text: 'if (!(yield* isKept(addresses.keep("payer", order.reference, JSON.stringify(payer))))) return unfindable',
+        instead:
+          'if (!(yield* isKept(addresses.keep("payer", order.reference, JSON.stringify(payer)))) && body.length < 0) return unfindable'
+      }
+    ]
+  },
+  {
     name: "forget at M-Pesa the prompt of a charge that its report found",
     breaks: "a charge that was paid is asked about for weeks, however it was found",
     test: daraja,

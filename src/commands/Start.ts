@@ -24,6 +24,19 @@ import { headerLines, signingHeaders } from "./signing/SignedHeaders.ts"
 /** How long an earlier gateway of the same data folder may drain: as long as its requests may take, and a little more. */
 const REPLACE_WITHIN_MS = 25_000
 const REGISTER_WITHIN = "5 seconds"
+const USUAL_CONSOLE_PORT = 8082
+
+/** The console is for the person who tries the gateway on this machine: on its usual port, or on a free one where that port is in use. */
+const forDevelopment = Effect.gen(function* () {
+  const variables = yield* App.Environment
+  const isOthers = ["PORT", "MANAGEMENT_PORT"].some((name) => Number(variables[name]) === USUAL_CONSOLE_PORT)
+  const isFree = yield* Effect.isSuccess(App.ensureListenable({ host: "127.0.0.1", port: USUAL_CONSOLE_PORT }))
+  return {
+    ...variables,
+    WEBHOOK_ALLOW_LOOPBACK: variables["WEBHOOK_ALLOW_LOOPBACK"] || "true",
+    CONSOLE_PORT: variables["CONSOLE_PORT"] || `${isFree && !isOthers ? USUAL_CONSOLE_PORT : 0}`
+  }
+})
 
 export const start = Command.make(
   "start",
@@ -48,7 +61,7 @@ export const start = Command.make(
     },
     Effect.scoped,
     Effect.provide(App.logs),
-    Effect.updateService(App.Environment, forDevelopment),
+    Effect.provideServiceEffect(App.Environment, forDevelopment),
     onlyForDevelopment("start")
   )
 ).pipe(
@@ -59,15 +72,6 @@ export const start = Command.make(
 )
 
 const gatewayFile = (dataDir: string): string => join(dataDir, "gateway.json")
-
-/** The console is for the person who tries the gateway on this machine. */
-function forDevelopment(variables: Readonly<Record<string, string | undefined>>) {
-  return {
-    ...variables,
-    WEBHOOK_ALLOW_LOOPBACK: variables["WEBHOOK_ALLOW_LOOPBACK"] || "true",
-    CONSOLE_PORT: variables["CONSOLE_PORT"] || "8082"
-  }
-}
 
 /** One gateway per data folder: an older one is stopped, and this process takes its place. */
 const replaceOlderGateway = Effect.fnUntraced(function* (dataDir: string) {

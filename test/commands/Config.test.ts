@@ -121,14 +121,17 @@ describe("the settings", () => {
     })
   )
 
-  it.effect("are refused when a grace or lease is shorter than what it has to outlast", () =>
+  it.effect("let not found prove nothing while a payout may be on its way, however short the grace is set", () =>
     Effect.gen(function* () {
-      const short =
-        "NOT_FOUND_GRACE must be longer than 85s: with this PROVIDER_TIMEOUT_MS a payout may be on its way for so long"
-      expect(yield* mistakes({ NOT_FOUND_GRACE: "85s" })).toEqual([short])
       expect((yield* read({ NOT_FOUND_GRACE: "86s" })).policy.notFoundGraceMs).toBe(86_000)
+      expect((yield* read({ NOT_FOUND_GRACE: "2s" })).policy.notFoundGraceMs).toBe(85_000)
+      expect((yield* read({ NOT_FOUND_GRACE: "2s", PROVIDER_TIMEOUT_MS: "3000" })).policy.notFoundGraceMs).toBe(49_000)
+    })
+  )
+
+  it.effect("are refused when a lease is shorter than what it has to outlast", () =>
+    Effect.gen(function* () {
       expect(yield* mistakes({ PROVIDER_TIMEOUT_MS: "200000" })).toEqual([
-        "NOT_FOUND_GRACE must be longer than 640s: with this PROVIDER_TIMEOUT_MS a payout may be on its way for so long",
         "IDEMPOTENCY_LEASE must be at least 610s: with this PROVIDER_TIMEOUT_MS a request may take so long"
       ])
       expect(yield* mistakes({ IDEMPOTENCY_LEASE: "54s" })).toEqual([

@@ -22,6 +22,7 @@ const started = async ({
   login: string
   trigger: string
   tenant: object
+  console: { url: string }
 }> => JSON.parse(await firstLine)
 const remembered = async (dataDir: string, name: string): Promise<number> =>
   JSON.parse(await readFile(join(dataDir, `${name}.json`), "utf8")).pid
@@ -91,8 +92,13 @@ describe("gateway start", () => {
       expect(gone.node_here).toMatchObject({ readyz: "unreachable", circuits_open: "unreachable" })
       expect(gone.needs_attention[0]).toContain("unreachable")
 
-      const second = start(dataDir)
+      // It is in use either way: by this, or by what keeps this from listening.
+      const usual = createServer().on("error", () => undefined)
+      usual.listen(8082, "127.0.0.1")
+      const second = start(dataDir, { CONSOLE_PORT: "" })
       const again = await started(second)
+      usual.close()
+      expect(again.console.url).toMatch(/^http:\/\/127\.0\.0\.1:(?!8082)\d+$/)
       expect(again.tenant).toEqual(tenant)
       expect([await remembered(dataDir, "simulator"), await postmaster(dataDir)]).toEqual(others)
       expect(await answers(again.url)).toBe(200)

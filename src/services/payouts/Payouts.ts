@@ -349,6 +349,8 @@ const unpricedReason = (
   if (quoted.kind === "no_recipient") return "destination_required"
   if (quoted.kind === "too_much") return "above_provider_maximum"
   if (quoted.kind === "too_little") return "below_provider_minimum"
+  // Where the other currency is paid, only a destination says.
+  if (terms.destination === null && terms.destinationCurrency !== terms.currency) return "destination_required"
   const isOfSource = amountCurrencyOf(terms) === terms.currency
   if (quoted.kind === "party" || !isOfSource) return "provider_refused"
   if (minimum !== null && terms.amount < minimum) return "below_provider_minimum"

@@ -99,6 +99,19 @@ layer(Stack.layer(), { excludeTestServices: true })("payouts", (it) => {
       { ...plain, ...unpriced, minimum_minor: null, unpriced_reason: "destination_required" }
     ],
     [
+      "that another currency needs a destination, which says where it is paid",
+      momoPayout("1234", { ...nobody, destination_currency: "KES", amount_type: "SOURCE" }),
+      {
+        ...plain,
+        ...unpriced,
+        destination_currency: "KES",
+        amount_type: "SOURCE",
+        meets_minimum: true,
+        minimum_minor: 500,
+        unpriced_reason: "destination_required"
+      }
+    ],
+    [
       "that the provider refuses for a reason of its own",
       { ...momoPayout("1234", { destination: { type: "wallet", country: "UG", tag: "nobody0016" } }), method: "wallet" },
       { ...plain, ...unpriced, minimum_minor: null, unpriced_reason: "provider_refused" }
