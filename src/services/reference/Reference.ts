@@ -1,4 +1,4 @@
-import { Clock, Context, Duration, Effect, Option, type Redacted } from "effect"
+import { Clock, Context, Duration, Effect, type Redacted } from "effect"
 import type { BankAccount } from "../../domain/BankAccount.ts"
 import type { Corridor } from "../../domain/Corridor.ts"
 import type { Currency } from "../../domain/Currency.ts"
@@ -236,15 +236,9 @@ const unsupported = (capability: Capability) =>
 const some = <One>(able: ReadonlyArray<One>, capability: Capability) =>
   able.length > 0 ? Effect.succeed(able) : Effect.fail(unsupported(capability))
 
-/** The answers of all providers that can be read, in their order; fails when there is none. */
-const everyone = Effect.fnUntraced(function* <One, A>(
-  all: ReadonlyArray<One>,
-  ask: (one: One) => Effect.Effect<A, ProviderError>
-) {
-  const answers = yield* Effect.forEach(all, (one) => Effect.option(ask(one)), { concurrency: "unbounded" })
-  const given = answers.flatMap(Option.toArray)
-  return given.length > 0 ? given : yield* new ProviderError({})
-})
+/** The answers of all providers, in their order. One that cannot be read fails it: a list without its rows would look complete. */
+const everyone = <One, A>(all: ReadonlyArray<One>, ask: (one: One) => Effect.Effect<A, ProviderError>) =>
+  Effect.forEach(all, ask, { concurrency: "unbounded" })
 
 /** Each country once, as its first provider describes it, with the methods of all. */
 const union = (countries: ReadonlyArray<PayableCountry>): ReadonlyArray<PayableCountry> =>
