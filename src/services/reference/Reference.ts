@@ -2,7 +2,7 @@ import { Clock, Context, Duration, Effect, type Redacted } from "effect"
 import type { BankAccount } from "../../domain/BankAccount.ts"
 import type { Corridor } from "../../domain/Corridor.ts"
 import type { Currency } from "../../domain/Currency.ts"
-import { ProviderError } from "../../domain/errors/Retriable.ts"
+import type { ProviderError } from "../../domain/errors/Retriable.ts"
 import {
   BankAccountUnresolvable,
   type CapabilityNotAllowed,
