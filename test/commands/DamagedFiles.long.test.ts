@@ -1,7 +1,7 @@
 import { mkdtempSync } from "node:fs"
 import { chmod, copyFile, open, stat } from "node:fs/promises"
 import { join } from "node:path"
-import { layer } from "@effect/vitest"
+import { it, layer } from "@effect/vitest"
 import { Context, Effect, Layer } from "effect"
 import { expect } from "vitest"
 import { PostgresServer } from "../../src/persistence/postgres/PostgresServer.ts"
@@ -31,22 +31,7 @@ class Ledger extends Context.Service<
   static readonly layer = Layer.effect(
     Ledger,
     Effect.gen(function* () {
-      const dataDir = mkdtempSync(join(databaseFolder(), "payment-gateway-damaged-"))
-      yield* Effect.promise(() => chmod(dataDir, 0o711))
-      yield* Effect.addFinalizer(() => Effect.promise(() => removeDataDir(dataDir)))
-      const members = yield* Effect.acquireRelease(
-        Effect.promise(() => openMembers(dataDir, ["only"], "full")),
-        ({ close }) => Effect.promise(close)
-      )
-      const [server] = members.all
-      if (server === undefined) return yield* Effect.die("one member")
-      const installed = installedOn(members.url([server]))
-      const run = (...args: ReadonlyArray<string>) => gateway(installed, ...args, "--json")
-      const amount = ["--mode", "live", "--currency", "UGX", "--amount-minor", "5000", "--note", "n"]
-      yield* run("migrate")
-      yield* run("tenant", "create", "acme")
-      yield* run("float", "credit", "acme", ...amount, "--external-id", "e")
-      expect(yield* run("ledger", "verify")).toMatchObject({ code: 0, errors: "" })
+      const { run, server } = yield* holding(["acme"])
       const wrong = "UPDATE float_positions SET available_minor = available_minor + 1, credited_minor = credited_minor + 1"
       const left = `INSERT INTO idempotency_keys (app_id, mode, endpoint, key, fingerprint, fence, state, lease_until, reference, created_at)
         VALUES ('acme', 'live', 'POST /v1/payouts', 'key', '', 1, 'pinned', now(), 'R', now())`
@@ -63,17 +48,41 @@ class Ledger extends Context.Service<
   )
 }
 
+/** A server whose ledger is whole: these tenants have float. */
+const holding = Effect.fnUntraced(function* (tenants: ReadonlyArray<string>) {
+  const dataDir = mkdtempSync(join(databaseFolder(), "payment-gateway-damaged-"))
+  yield* Effect.promise(() => chmod(dataDir, 0o711))
+  yield* Effect.addFinalizer(() => Effect.promise(() => removeDataDir(dataDir)))
+  const members = yield* Effect.acquireRelease(
+    Effect.promise(() => openMembers(dataDir, ["only"], "full")),
+    ({ close }) => Effect.promise(close)
+  )
+  const [server] = members.all
+  if (server === undefined) return yield* Effect.die("one member")
+  const installed = installedOn(members.url([server]))
+  const run = (...args: ReadonlyArray<string>) => gateway(installed, ...args, "--json")
+  const amount = ["--mode", "live", "--currency", "UGX", "--amount-minor", "5000", "--note", "n"]
+  yield* run("migrate")
+  for (const tenant of tenants) {
+    yield* run("tenant", "create", tenant)
+    yield* run("float", "credit", tenant, ...amount, "--external-id", "e")
+  }
+  expect(yield* run("ledger", "verify")).toMatchObject({ code: 0, errors: "" })
+  return { run, server }
+})
+
 const fileOf = async (server: Member, query: string): Promise<string> => {
   const [row] = await server.sql(query)
   return join(server.folder, String(row?.["file"]))
 }
 
-const spoil = async (server: Member, path: string): Promise<void> => {
+/** Every page of it is half written from that one on, which is the first unless another is named. */
+const spoil = async (server: Member, path: string, from = 0): Promise<void> => {
   await stop(server)
   await copyFile(path, join(server.folder, "kept"))
   const { size } = await stat(path)
   const file = await open(path, "r+")
-  for (let at = 0; at < size; at += PAGE) await file.write(Buffer.alloc(PAGE / 2, 0xff), 0, PAGE / 2, at + PAGE / 2)
+  for (let at = from * PAGE; at < size; at += PAGE) await file.write(Buffer.alloc(PAGE / 2, 0xff), 0, PAGE / 2, at + PAGE / 2)
   await file.close()
   await server.start()
 }
@@ -156,3 +165,37 @@ layer(Ledger.layer, { excludeTestServices: true, timeout: 60_000 })("where a fil
     })
   )
 })
+
+/** An entry beside those of the tenant that nothing caused: it has no adjustment, and its position knows nothing of it. */
+const entryWithoutCause = (tenant: string, change: { readonly reference: string; readonly days: number }) => `
+  INSERT INTO journal (app_id, reference, revision, mode, at, actor, fact, note, slot, phase, currencies, accounts, amounts)
+  SELECT app_id, '${change.reference}', revision, mode, at - interval '${change.days} days', actor, fact, repeat('n', 1000), slot, phase, currencies,
+    accounts, amounts FROM journal WHERE app_id = '${tenant}' ORDER BY reference DESC LIMIT 1`
+
+it.live("a page that names the next tenant hides nothing of the tenants before it and behind it, once it is damaged", () =>
+  Effect.gen(function* () {
+    const { run, server } = yield* holding(["acme", "mike", "zulu"])
+    const sql = (text: string) => Effect.promise(() => server.sql(text))
+    for (const tenant of ["acme", "zulu"]) yield* sql(entryWithoutCause(tenant, { reference: "NOCAUSE", days: 0 }))
+    // The first of the next tenant, by its name and by its time, is on the last page.
+    for (let page = 1; page < 9; page += 1) yield* sql(entryWithoutCause("mike", { reference: `FILLED${page}`, days: 0 }))
+    yield* sql(entryWithoutCause("mike", { reference: "0", days: 1 }))
+    const found = Effect.map(run("ledger", "verify"), ({ output }) => {
+      const { differences }: Verified = JSON.parse(output)
+      const told = differences
+        .filter(({ subject }) => /^(acme|zulu)\b/.test(subject))
+        .map(({ rule, subject }) => `${rule} ${subject}`)
+      return { told, unread: differences.filter(({ unread }) => unread).map(({ rule }) => rule) }
+    })
+    const whole = yield* found
+    expect(whole.unread).toEqual([])
+    expect(new Set(whole.told.map((line) => line.split("/", 1)[0]))).toEqual(
+      new Set(["acme", "zulu"].flatMap((tenant) => [`positions_are_the_fold ${tenant}`, `entries_have_a_cause ${tenant}`]))
+    )
+    const file = yield* Effect.promise(() => fileOf(server, "SELECT pg_relation_filepath('journal_first') AS file"))
+    yield* Effect.promise(() => spoil(server, file, 1))
+    const damaged = yield* found
+    expect(damaged.unread).toContain("positions_are_the_fold")
+    expect(damaged.told).toEqual(whole.told)
+  }).pipe(Effect.scoped)
+)

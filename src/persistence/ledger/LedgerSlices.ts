@@ -189,6 +189,12 @@ export const ledgerSlices = (sql: SqlClient.SqlClient) => ({
       ([found]) => found?.appId ?? null
     )
   },
+  /** The next of all tenants, with anything written or not; null at the end. */
+  listedAfter: (after: string | null) =>
+    Effect.map(
+      tenants(sql`SELECT app_id AS "appId" FROM tenants WHERE app_id > ${after ?? ""} ORDER BY app_id LIMIT 1`),
+      ([found]) => found?.appId ?? null
+    ),
   /** The tenant's next references, at most `size`. */
   referencesAfter: (appId: string, after: string | null, size: number) => {
     const rest = after === null ? "" : "AND reference > $2::text"

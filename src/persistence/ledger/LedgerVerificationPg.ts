@@ -66,6 +66,7 @@ const Run = Schema.Struct({
   )
 })
 type Run = typeof Run.Type
+type TenantAfter = ReturnType<typeof ledgerSlices>["tenantAfter"]
 
 const counts = rowsOf(Schema.Struct({ count: Schema.BigInt }))
 const kept = rowsOf(Schema.Struct({ progress: Schema.Unknown }))
@@ -77,7 +78,7 @@ const kept = rowsOf(Schema.Struct({ progress: Schema.Unknown }))
 export const LedgerVerificationPg = layerOf(LedgerVerification)(function* () {
   const sql = yield* SqlClient.SqlClient
   const { isDistributed } = yield* Distribution
-  const { namesAfter, referencesAfter, tenantAfter, unwrittenAfter } = ledgerSlices(sql)
+  const { listedAfter, namesAfter, referencesAfter, tenantAfter, unwrittenAfter } = ledgerSlices(sql)
   const slicing = slicingOn({ isDistributed })
   const steps = verificationSteps(sql, { isDistributed })
   const folds = positionFolds(sql, positionRule)
@@ -113,6 +114,14 @@ export const LedgerVerificationPg = layerOf(LedgerVerification)(function* () {
     return found
   })
 
+  /** The tenant after this one. If the page that names it cannot be read, the list of tenants does: those after it are checked. */
+  const orListed = Effect.fnUntraced(function* (rules: ReadonlyArray<LedgerRule>, after: string | null, next: TenantAfter) {
+    const found = yield* partOrUnread(namesOf(rules), next(after))
+    if (found.answer !== null || found.unread.length === 0) return found
+    const { answer, unread } = yield* partOrUnread(namesOf(rules), listedAfter(after))
+    return { answer, unread: [...found.unread, ...unread] } satisfies Asked<string | null>
+  })
+
   /** The next references, of several tenants; on Citus of one. */
   const checkRecords = Effect.fnUntraced(function* (run: Run, place: Extract<Place, { _tag: "Records" }>) {
     const size = yield* SliceSize
@@ -130,7 +139,7 @@ export const LedgerVerificationPg = layerOf(LedgerVerification)(function* () {
       for (const one of more) found.push({ appId: appId ?? "", reference: one })
       reference = more.at(-1) ?? null
       if (more.length > 0) continue
-      const tenant: Asked<string | null> = yield* partOrUnread(namesOf(slicedRules), tenantAfter(appId))
+      const tenant: Asked<string | null> = yield* orListed(slicedRules, appId, tenantAfter)
       looked = added(looked, tenant.unread, [])
       appId = tenant.answer
       if (appId === null) break
@@ -155,8 +164,9 @@ export const LedgerVerificationPg = layerOf(LedgerVerification)(function* () {
     let { after, fold } = place
     do {
       if (fold === null) {
-        const { answer: appId, unread }: Asked<string | null> = yield* partOrUnread([positionRule.rule], folds.tenantAfter(after))
+        const { answer: appId, unread }: Asked<string | null> = yield* orListed([positionRule], after, folds.tenantAfter)
         if (appId === null) return { run: { ...added(found, unread, []), place: firstNames }, whole }
+        found = added(found, unread, [])
         fold = { appId, reference: null, upto: began - SETTLED_AFTER_MS, sums: [] }
       }
       const { answer: next, unread }: Asked<Summed> = yield* partOrUnread([positionRule.rule], folds.add(fold))
