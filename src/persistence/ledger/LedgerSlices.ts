@@ -189,7 +189,7 @@ export const ledgerSlices = (sql: SqlClient.SqlClient) => ({
       ([found]) => found?.appId ?? null
     )
   },
-  /** The next of all tenants, with anything written or not; null at the end. */
+  /** The next of all tenants, with anything written or not; null at the end. It names those after a page that cannot be read. */
   listedAfter: (after: string | null) =>
     Effect.map(
       tenants(sql`SELECT app_id AS "appId" FROM tenants WHERE app_id > ${after ?? ""} ORDER BY app_id LIMIT 1`),

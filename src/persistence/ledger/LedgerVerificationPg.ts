@@ -66,7 +66,6 @@ const Run = Schema.Struct({
   )
 })
 type Run = typeof Run.Type
-type TenantAfter = ReturnType<typeof ledgerSlices>["tenantAfter"]
 
 const counts = rowsOf(Schema.Struct({ count: Schema.BigInt }))
 const kept = rowsOf(Schema.Struct({ progress: Schema.Unknown }))
@@ -82,7 +81,7 @@ export const LedgerVerificationPg = layerOf(LedgerVerification)(function* () {
   const slicing = slicingOn({ isDistributed })
   const steps = verificationSteps(sql, { isDistributed })
   const folds = positionFolds(sql, positionRule)
-  const { breaches, orUnread, partOrUnread, set, together } = steps
+  const { breaches, orUnread, partOrOther, partOrUnread, set, together } = steps
   const slicedRules = ledgerRules.filter(slicing.has)
   const stretches = ledgerStretches(sql, steps, stretchedRules)
   const wholeRules = askedWhole(slicing, isDistributed)
@@ -114,14 +113,6 @@ export const LedgerVerificationPg = layerOf(LedgerVerification)(function* () {
     return found
   })
 
-  /** The tenant after this one. If the page that names it cannot be read, the list of tenants does: those after it are checked. */
-  const orListed = Effect.fnUntraced(function* (rules: ReadonlyArray<LedgerRule>, after: string | null, next: TenantAfter) {
-    const found = yield* partOrUnread(namesOf(rules), next(after))
-    if (found.answer !== null || found.unread.length === 0) return found
-    const { answer, unread } = yield* partOrUnread(namesOf(rules), listedAfter(after))
-    return { answer, unread: [...found.unread, ...unread] } satisfies Asked<string | null>
-  })
-
   /** The next references, of several tenants; on Citus of one. */
   const checkRecords = Effect.fnUntraced(function* (run: Run, place: Extract<Place, { _tag: "Records" }>) {
     const size = yield* SliceSize
@@ -139,7 +130,7 @@ export const LedgerVerificationPg = layerOf(LedgerVerification)(function* () {
       for (const one of more) found.push({ appId: appId ?? "", reference: one })
       reference = more.at(-1) ?? null
       if (more.length > 0) continue
-      const tenant: Asked<string | null> = yield* orListed(slicedRules, appId, tenantAfter)
+      const tenant: Asked<string | null> = yield* partOrOther(namesOf(slicedRules), tenantAfter(appId), listedAfter(appId))
       looked = added(looked, tenant.unread, [])
       appId = tenant.answer
       if (appId === null) break
@@ -164,7 +155,11 @@ export const LedgerVerificationPg = layerOf(LedgerVerification)(function* () {
     let { after, fold } = place
     do {
       if (fold === null) {
-        const { answer: appId, unread }: Asked<string | null> = yield* orListed([positionRule], after, folds.tenantAfter)
+        const { answer: appId, unread }: Asked<string | null> = yield* partOrOther(
+          [positionRule.rule],
+          folds.tenantAfter(after),
+          listedAfter(after)
+        )
         if (appId === null) return { run: { ...added(found, unread, []), place: firstNames }, whole }
         found = added(found, unread, [])
         fold = { appId, reference: null, upto: began - SETTLED_AFTER_MS, sums: [] }

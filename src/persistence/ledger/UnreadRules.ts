@@ -76,11 +76,24 @@ export const unreadRules = (sql: SqlClient.SqlClient, { isDistributed }: Distrib
         isUnreadable(error) ? Effect.map(unreadOf(rules, error), (unread) => ({ answer: null, unread })) : Effect.fail(error)
     )
 
+  /** For part of a step. Without savepoints, which double the statements, the step fails and is repeated with them. */
+  const partOrUnread = Effect.fnUntraced(function* <A, E, R>(rules: ReadonlyArray<string>, part: Effect.Effect<A, E, R>) {
+    return (yield* InSavepoints) ? yield* orUnread(rules, sql.withTransaction(part)) : answered(yield* part)
+  })
+
   return {
     orUnread,
-    /** For part of a step. Without savepoints, which double the statements, the step fails and is repeated with them. */
-    partOrUnread: Effect.fnUntraced(function* <A, E, R>(rules: ReadonlyArray<string>, part: Effect.Effect<A, E, R>) {
-      return (yield* InSavepoints) ? yield* orUnread(rules, sql.withTransaction(part)) : answered(yield* part)
+    partOrUnread,
+    /** The same; if the part cannot be read, another one answers in its place. */
+    partOrOther: Effect.fnUntraced(function* <A, E, R>(
+      rules: ReadonlyArray<string>,
+      part: Effect.Effect<A, E, R>,
+      other: Effect.Effect<A, E, R>
+    ) {
+      const found = yield* partOrUnread(rules, part)
+      if (found.unread.length === 0) return found
+      const { answer, unread } = yield* partOrUnread(rules, other)
+      return { answer, unread: [...found.unread, ...unread] } satisfies Asked<A>
     }),
     /** The rules that one statement can check together. */
     together: <A>(rules: ReadonlyArray<A>) =>

@@ -36,7 +36,7 @@ const decodeBreaches = Schema.decodeUnknownEffect(Schema.Array(Schema.Struct({ s
 
 /** The steps of a verification, each a transaction with its own settings. */
 export const verificationSteps = (sql: SqlClient.SqlClient, distribution: Distribution["Service"]) => {
-  const { orUnread, partOrUnread, together } = unreadRules(sql, distribution)
+  const { orUnread, partOrOther, partOrUnread, together } = unreadRules(sql, distribution)
   const set = (settings: Settings) =>
     sql`SELECT set_config(s.name, s.value, true)
       FROM unnest(${Object.keys(settings)}::text[], ${Object.values(settings)}::text[]) AS s(name, value)`
@@ -78,6 +78,7 @@ export const verificationSteps = (sql: SqlClient.SqlClient, distribution: Distri
   return {
     breaches,
     orUnread,
+    partOrOther,
     partOrUnread,
     set,
     together,
