@@ -344,12 +344,11 @@ const unpricedReason = (
   { corridor: { maximum, minimum } }: PayoutRoute,
   quoted: PricedPayout | QuoteRefused
 ): UnpricedReason | undefined => {
-  // When the fee takes the whole amount, there are no figures to show.
+  // A fee that takes the whole amount leaves no figures to show. Only a destination says where another currency is paid.
   if ("quote" in quoted) return quoted.quote.principal === ZERO ? "fee_exceeds_amount" : undefined
   if (quoted.kind === "no_recipient") return "destination_required"
   if (quoted.kind === "too_much") return "above_provider_maximum"
   if (quoted.kind === "too_little") return "below_provider_minimum"
-  // Where the other currency is paid, only a destination says.
   if (terms.destination === null && terms.destinationCurrency !== terms.currency) return "destination_required"
   const isOfSource = amountCurrencyOf(terms) === terms.currency
   if (quoted.kind === "party" || !isOfSource) return "provider_refused"
