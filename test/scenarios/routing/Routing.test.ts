@@ -141,7 +141,8 @@ describe("the provider that a tenant is shown", () => {
       const named = Effect.gen(function* () {
         const rows = yield* (yield* Reference).corridors(caller)
         const capabilities = yield* (yield* Capabilities).rows(caller)
-        const corridors = [...new Set(rows.map(({ direction, provider }) => `${direction} ${provider}`))].toSorted()
+        const open = rows.filter(({ active }) => active)
+        const corridors = [...new Set(open.map(({ direction, provider }) => `${direction} ${provider}`))].toSorted()
         const able = capabilities.filter(({ supported }) => supported)
         return [corridors, able.map(({ capability, provider }) => `${capability} ${provider}`)]
       })
