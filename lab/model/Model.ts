@@ -25,15 +25,15 @@ export const rules: ReadonlyArray<Rule> = [
   { macro: "PINNED_KEY", rule: "a key that has its payout makes no other one", breaks: "float", isQuick: true },
   { macro: "FENCE", rule: "only the newest claim of a key opens a payout", breaks: "float", isQuick: true },
   { macro: "FENCE_OF_REFUSAL", rule: "only the newest claim keeps a refusal", breaks: "failed is true", isQuick: true },
-  { macro: "TIME_LIMIT", rule: "what was recorded too long ago is not sent", breaks: "failed is true", isQuick: true },
-  { macro: "REROUTE_BEFORE_SENDING", rule: "the record is moved before another provider is asked", breaks: "failed is true" },
-  { macro: "FAILOVER_AFTER_NOT_SENT_ALONE", rule: "silence leads to no other provider", breaks: "failed is true" },
+  { macro: "TIME_LIMIT", rule: "a record that is too old is not sent", breaks: "failed is true", isQuick: true },
+  { macro: "REROUTE_BEFORE_SENDING", rule: "the record is moved before another provider is called", breaks: "failed is true" },
+  { macro: "FAILOVER_AFTER_NOT_SENT_ALONE", rule: "without an answer, no other provider is tried", breaks: "failed is true" },
   { macro: "GRACE", rule: '"not found" proves nothing for a time', breaks: "failed is true", isQuick: true },
   { macro: "GRACE_LONGER_THAN_CALLS", rule: "that time outlasts every call", breaks: "failed is true", isQuick: true },
   { macro: "PROVIDER_OF_ANSWER", rule: "an answer counts for the provider that gave it", breaks: "failed is true" },
   { macro: "REVISION", rule: "a decision is committed only on the record that was read", breaks: "nothing invented" },
   { macro: "ASKING", rule: "no timer fails a payout", breaks: "failed is true", isQuick: true },
-  { macro: "POLLS_AT_MOST", rule: "after so many polls a person has it", breaks: "ends" }
+  { macro: "POLLS_AT_MOST", rule: "after so many polls it goes to a person", breaks: "ends" }
 ]
 
 /** The property in the words of spin's report. */
