@@ -237,8 +237,14 @@ const some = <One>(able: ReadonlyArray<One>, capability: Capability) =>
   able.length > 0 ? Effect.succeed(able) : Effect.fail(unsupported(capability))
 
 /** The answers of all providers, in their order. One that cannot be read fails it: a list without its rows would look complete. */
-const everyone = <One, A>(all: ReadonlyArray<One>, ask: (one: One) => Effect.Effect<A, ProviderError>) =>
-  Effect.forEach(all, ask, { concurrency: "unbounded" })
+const everyone = Effect.fnUntraced(function* <One, A>(
+  all: ReadonlyArray<One>,
+  ask: (one: One) => Effect.Effect<A, ProviderError>
+) {
+  // To the end, also after one has failed: other requests may wait for the same reads, and would be interrupted with them.
+  const answers = yield* Effect.forEach(all, (one) => Effect.result(ask(one)), { concurrency: "unbounded" })
+  return yield* Effect.forEach(answers, Effect.fromResult)
+})
 
 /** Each country once, as its first provider describes it, with the methods of all. */
 const union = (countries: ReadonlyArray<PayableCountry>): ReadonlyArray<PayableCountry> =>

@@ -76,6 +76,25 @@ describe("reads of reference data", () => {
     }).pipe(Effect.scoped)
   )
 
+  it.live("let every provider answer after one has failed, because other requests may wait for the same read", () =>
+    Effect.gen(function* () {
+      const gate = yield* Deferred.make<void>()
+      const interrupted = yield* Deferred.make<void>()
+      const waits = Effect.onInterrupt(Deferred.await(gate), () => Deferred.succeed(interrupted, undefined))
+      const [alpha, beta] = [fakeProvider("alpha"), fakeProvider("beta", { countries: [kenya], gate: waits })]
+      alpha.script.down = true
+      const { node } = yield* routedTo([alpha, beta])
+      const read = yield* Effect.forkChild(Effect.provideContext(countries, node))
+      yield* eventually(
+        Effect.sync(() => beta.calls.length),
+        (calls) => calls > 0
+      )
+      yield* Deferred.succeed(gate, undefined)
+      expect(yield* Effect.flip(Fiber.join(read))).toMatchObject({ _tag: "provider_error" })
+      expect(yield* Deferred.isDone(interrupted)).toBe(false)
+    }).pipe(Effect.scoped)
+  )
+
   for (const [call, read, lookUps] of [
     ["banks", banks, 2],
     ["resolve", holder, 2],
