@@ -96,8 +96,8 @@ layer(desks)("a credit or a debit in the console", (it) => {
       yield* approve(key, { by: biko, at: 3 })
       expect(yield* remove(asha)).toBe(true)
       yield* add(asha, 9, 9)
-      expect(yield* refusal(issueKey(key, { by: asha, at: 10 }))).toContain("decided already")
-      expect(yield* refusal(approve(open, { by: biko, at: 10 }))).toContain("decided already")
+      expect(yield* refusal(issueKey(key, { by: asha, at: 10 }))).toContain("account was removed")
+      expect(yield* refusal(approve(open, { by: biko, at: 10 }))).toContain("account was removed")
       const all = yield* (yield* Proposals).list({ kinds: ["float credit", "key issue"], about: appId }, 10)
       expect(all.map(({ kind, note, status }) => [kind, status, note]).sort()).toEqual([
         ["float credit", "withdrawn", "the operator was removed"],

@@ -174,6 +174,22 @@ layer(desk)("a ruling in the console", (it) => {
     })
   )
 
+  it.effect("is not found by a release that does not know its kind, and stays open for a newer one", () =>
+    Effect.gen(function* () {
+      const owner = yield* Layer.build(Layer.fresh(Database.layer({ url: (yield* Owner).url })))
+      const sql = Context.get(owner, SqlClient.SqlClient)
+      const { id: known } = yield* opened()
+      const id = yield* newReference
+      yield* sql`ALTER TABLE console_proposals DROP CONSTRAINT console_proposals_kind_check`
+      yield* sql`INSERT INTO console_proposals SELECT (jsonb_populate_record(p, jsonb_build_object('id', ${id}::text, 'subject', 'new', 'kind', 'newer change'))).*
+        FROM console_proposals p WHERE id = ${known}`
+      const { approve, dismiss } = yield* Approvals
+      for (const decided of [approve(id, { by: biko, at: 3 }), dismiss(id, { by: asha, at: 3 }, "")])
+        expect((yield* Effect.flip(decided)).message).toContain("a newer release of the gateway made it")
+      expect(yield* sql`SELECT status FROM console_proposals WHERE id = ${id}`).toStrictEqual([{ status: "open" }])
+    })
+  )
+
   it.effect("is refused by the database itself where both people are one, or where what was proposed is changed", () =>
     Effect.gen(function* () {
       const runtime = yield* SqlClient.SqlClient

@@ -40,10 +40,10 @@ export const ProposalsPg = layerOf(Proposals)(function* () {
   )
 
   // A proposal belongs to an account, not to a name: one that is older than the account with its proposer's name belongs to
-  // none.
+  // none. A newer release may have written a kind that this one does not know: here there is no such proposal.
   const find = Effect.fn("Proposals.find")((id: Reference) =>
     Effect.map(
-      proposals(sql`SELECT ${columns} FROM console_proposals WHERE id = ${id}
+      proposals(sql`SELECT ${columns} FROM console_proposals WHERE id = ${id} AND kind = ANY (${ProposalKind.literals})
         AND NOT EXISTS (SELECT FROM operators o WHERE o.name = proposed_by AND o.created_at > proposed_at)`),
       ([found]) => Option.fromUndefinedOr(found)
     )

@@ -63,7 +63,7 @@ export class Approvals extends Context.Service<
 
     const find = Effect.fnUntraced(function* (id: Reference) {
       const proposal = yield* proposals.find(id)
-      return Option.isSome(proposal) ? proposal.value : yield* new NotDecided(notYours)
+      return Option.isSome(proposal) ? proposal.value : yield* new NotDecided(notFound)
     })
 
     /** A proposal that can still be approved or carried out. */
@@ -153,6 +153,8 @@ const rowOf = (proposal: Proposal, { at, by }: Acting, action: string): AuditEnt
   details: peopleOf(proposal)
 })
 
+const notFound =
+  "There is no such proposal here: its proposer's account was removed, or a newer release of the gateway made it and decides it."
 const notYours = "It is decided already, or it is your own: somebody else has to approve it."
 const expired = "It expired: nobody carried it out in time. Propose it anew, if it is still wanted."
 const notToIssue = "Its proposer issues it, once, after somebody else approved it."
