@@ -30,7 +30,6 @@ const first = [
   "test/scenarios/payouts/PayoutEndings.test.ts",
   "test/scenarios/collections/TakenBack.test.ts",
   "test/scenarios/routing/FailoverCrashes.test.ts",
-  "test/scenarios/routing/NoisyNeighbour.test.ts",
   "test/persistence/ledger/MoneySteps.test.ts",
   "lab/simulation/ShortStories.test.ts"
 ]
