@@ -2,6 +2,7 @@ import { toDecimal } from "../../domain/Money.ts"
 import type { MomoParty } from "../../domain/Party.ts"
 import type { ChargeOrder, PayoutOrder } from "../../services/ports/Provider.ts"
 import { digitsOf, noteText, type TextRule } from "../ProviderText.ts"
+import { MESSAGE_AT_MOST } from "./Wire.ts"
 
 // Builds MTN's bodies from the gateway's orders. The other party sees the narration; our side of the movement shows the
 // reference.
@@ -33,4 +34,4 @@ const partyOf = ({ msisdn }: MomoParty): object => ({
 })
 
 /** Apostrophes and other special characters cause a 400, and `&` is blocked by a firewall. MTN publishes no complete list. */
-export const messageRule: TextRule = { atMost: 160, everyScript: false, punctuation: ".-" }
+export const messageRule: TextRule = { atMost: MESSAGE_AT_MOST, everyScript: false, punctuation: ".-" }

@@ -49,7 +49,17 @@ export const standingOf = (wire: Wire): Reported | undefined => {
   const word = standingBy(wire.status)
   return word === "failed" && reasonsOf(wire).some((reason) => goesOn.has(wordOf(reason))) ? "pending" : word
 }
-const goesOn: ReadonlySet<string> = new Set(["PENDING", "ONGOING", "DELAYED", "PAYER_DELAYED", "PAYEE_DELAYED"])
+const goesOn: ReadonlySet<string> = new Set([
+  "PENDING",
+  "ONGOING",
+  "DELAYED",
+  "PAYER_DELAYED",
+  "PAYEE_DELAYED",
+  "PAYER_ONGOING",
+  "PAYEE_ONGOING",
+  // "Pending and not completed", as MTN's list of error codes explains it.
+  "TRANSACTION_NOT_COMPLETED"
+])
 
 const answerOf = (product: Product, wire: Wire, { fee, party, reference }: ExpectedMovement): FactWithAlarm<StatusOutcome> => {
   const { externalId, status } = wire

@@ -25,7 +25,8 @@ export const balancePath = (product: Product): string => `/${product}/v1_0/accou
 
 // POST /{product}/token/ with `Authorization: Basic` of userId:apiKey answers in OAuth's form.
 
-const MESSAGE_AT_MOST = 160
+/** By MTN's newer page; an older one says 160. */
+export const MESSAGE_AT_MOST = 128
 const Message = Schema.String.check(Schema.isPattern(/^[^'’]*$/), Schema.isMaxLength(MESSAGE_AT_MOST))
 const Party = Schema.Struct({
   partyIdType: Schema.Literal("MSISDN"),

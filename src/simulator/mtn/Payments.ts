@@ -54,7 +54,7 @@ export const createPayment = Effect.fnUntraced(function* (call: Call) {
 })
 
 /** Special characters are refused: beside letters and digits, only these are known to be accepted. */
-const isNoNote = (note: string | undefined): boolean => note !== undefined && !/^[A-Za-z0-9 .-]{0,160}$/.test(note)
+const isNoNote = (note: string | undefined): boolean => note !== undefined && !/^[A-Za-z0-9 .-]*$/.test(note)
 
 const decodePayment = Effect.fnUntraced(function* ({ merchant, request }: Call) {
   if (merchant.product === "collection") {

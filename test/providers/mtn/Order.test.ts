@@ -13,14 +13,14 @@ import { charge, ghana, payout, settings, statusOf, uganda } from "./Orders.ts"
 const reference = newReference()
 
 describe("the body of an order", () => {
-  it("has major units as text, the reference as externalId, and a note without apostrophes", () => {
+  it("has major units as text, the reference as externalId, and a note without apostrophes, of at most 128 characters", () => {
     const narration = `It's Jane’s ${"x".repeat(200)}`
     expect(paymentBody(charge({ reference, narration }, ghana))).toStrictEqual({
       amount: "123.45",
       currency: "GHS",
       externalId: reference,
       payer: { partyIdType: "MSISDN", partyId: "233200001234" },
-      payerMessage: `It s Jane s ${"x".repeat(148)}`,
+      payerMessage: `It s Jane s ${"x".repeat(116)}`,
       payeeNote: reference
     })
     const order = payout({ reference })

@@ -156,8 +156,21 @@ it("an error of MTN's own as the reason of a failure is to be looked at once mor
 })
 
 describe("a failure that is said to go on", () => {
-  it.each(["delayed", "Ongoing", "PAYER_DELAYED", "payee delayed"])("%s is still open", (reason) => {
-    expect(asked("disbursement", { status: "FAILED", reason })).toMatchObject({ fact: { _tag: "StillPending" }, alarm: null })
+  // TRANSACTION_NOT_COMPLETED: "transaction is pending and not completed", in MTN's own list of error codes.
+  it.each([
+    "delayed",
+    "Ongoing",
+    "PAYER_DELAYED",
+    "payee delayed",
+    "PAYER_ONGOING",
+    "Payee Ongoing",
+    "TRANSACTION_NOT_COMPLETED"
+  ])("%s is still open", (reason) => {
+    for (const product of ["collection", "disbursement"] as const) {
+      const going = { fact: { _tag: "StillPending" }, alarm: null }
+      expect(asked(product, { status: "FAILED", reason })).toMatchObject(going)
+      expect(asked(product, { status: "FAILED", reason: { code: reason } })).toMatchObject(going)
+    }
   })
 })
 
