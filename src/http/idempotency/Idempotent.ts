@@ -262,8 +262,8 @@ export class Idempotent extends Context.Service<
         const limited = yield* storeLimit(claim)
         // Too many refusals are stored. This one is not: the tenant has to retry, unless the claim was lost in the meantime.
         if (limited !== null && (yield* idempotency.release(claim))) return limited
-        yield* idempotency.complete(claim, errorEnvelope(error))
-        return error
+        // Another request has claimed the key since, and may move money: a terminal refusal would say that none does.
+        return (yield* idempotency.complete(claim, errorEnvelope(error))) ? error : new RequestInProgress()
       })
 
       /** Bounds the number of stored refusals per tenant. Null when there is room for one more. */

@@ -141,6 +141,23 @@ describe("an idempotency key", () => {
     )
   )
 
+  it("answers no refusal once another request has claimed the key, because that one may pay", () => {
+    let overtaken = () => {}
+    return onEdge(
+      async (client) => {
+        overtaken = () => client.behind.claims.delete("k")
+        const answer = await pay(client)
+        expect([answer.status, parsed(answer).error.code, parsed(answer).error.retriable]).toEqual([
+          409,
+          "request_in_progress",
+          true
+        ])
+        expect(answer.headers["retry-after"]).toBe("1")
+      },
+      { createPayout: () => Effect.suspend(() => (overtaken(), Effect.fail(new TenantFrozen()))) }
+    )()
+  })
+
   it(
     "does not store a refusal that names a transaction: the commit that made the refusal stored it",
     onEdge(
