@@ -86,7 +86,7 @@ export const markets: ReadonlyArray<Market> = [
     AIRTEL: network("AIRTEL_TZA", [100n, 3_000_000n, 2]),
     HALOTEL: network("HALOTEL_TZA", [100n, 5_000_000n, 0]),
     TIGO: network("TIGO_TZA", [100n, 5_000_000n, 0], [1n, 5_000_000n, 0]),
-    MPESA: network("VODACOM_TZA", [100n, 5_000_000n, 2])
+    MPESA: network("VODACOM_TZA", [100n, 5_000_000n, 0])
   }),
   market(["ZM", "ZMB", "Zambia", "260", "ZMW"], {
     MTN: network("MTN_MOMO_ZMB", zambia),
