@@ -80,7 +80,8 @@ export const transferBody = (
   currency: corridor.currency,
   debit_currency: corridor.currency,
   reference,
-  ...(narration === null ? {} : { narration: noteText(textRule, narration, reference) }),
+  // Required between wallets only.
+  ...(narration === null && corridor.method !== "wallet" ? {} : { narration: noteText(textRule, narration, reference) }),
   ...(from !== null && isSenderWanted(corridor)
     ? { meta: [{ sender: from.name, sender_country: from.country, mobile_number: from.phone }] }
     : {})

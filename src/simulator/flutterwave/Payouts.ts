@@ -83,7 +83,10 @@ const isSenderTold = Schema.is(
 const bankOf = Effect.fnUntraced(function* (request: Request, currency: Currency) {
   const { account_bank: code, account_number: account, destination_branch_code: branch } = request
   if (!/^[A-Za-z0-9]{4,34}$/.test(account)) return yield* refuse(400, "account_number is invalid")
-  if (code === "flutterwave") return { method: "wallet", bankName: "wallet" } as const
+  if (code === "flutterwave") {
+    if (!request.narration) return yield* refuse(400, "narration is required")
+    return { method: "wallet", bankName: "wallet" } as const
+  }
   if (momoBanks[currency]?.includes(code) === true) {
     if (!/^\d{8,15}$/.test(account)) return yield* refuse(400, "account_number is invalid")
     return { method: "momo", bankName: "N/A" } as const

@@ -47,7 +47,8 @@ export const number = (amount: bigint, currency: Currency): RawJson => {
 export const errors: ErrorResponses = {
   refused: refusal(400, "phone_number is required"),
   no_account: refusal(400, "Sorry, that account number is invalid, please check and try again"),
-  unavailable: refusal(503, "Service unavailable"),
+  // Flutterwave's answer to a request that takes it too long.
+  unavailable: refusal(503, "An error occurred. Please contact support"),
   broken: refusal(500, "An error occurred")
 }
 

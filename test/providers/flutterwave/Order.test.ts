@@ -24,6 +24,14 @@ describe("the body of an order", () => {
     country
   })
   const uganda = chargeOrder(momo("UG", "UGX", "MTN", "25670000"), "1234")
+  const quote = {
+    principal: minor(12_345n),
+    fee: minor(3000n),
+    destinationAmount: minor(12_345n),
+    rate: null,
+    expiresInMs: 1,
+    token: ""
+  }
 
   it("names each network by Flutterwave's name, and refuses others", () => {
     const networks = (country: string, ...ours: ReadonlyArray<string>) =>
@@ -111,14 +119,6 @@ describe("the body of an order", () => {
 
   it("names the sender of a transfer in Kenya where it is known", () => {
     const kenya = momo("KE", "KES", "MPESA", "25470000")
-    const quote = {
-      principal: minor(12_345n),
-      fee: minor(3000n),
-      destinationAmount: minor(12_345n),
-      rate: null,
-      expiresInMs: 1,
-      token: ""
-    }
     const order = orderOn({ ...quote, destinationCurrency: "KES" }, kenya, "1234")
     const account = accountOf(order.destination)
     if (account === undefined) throw new Error("no account")
@@ -152,6 +152,24 @@ describe("the body of an order", () => {
     expect([senderOf(null, sender), senderOf(null, null)]).toStrictEqual([sender, null])
     const uganda = orderOn({ ...quote, destinationCurrency: "UGX" }, momo("UG", "UGX", "MTN", "25670000"), "1234")
     expect(transferBody(uganda, account, told)).not.toHaveProperty("meta")
+  })
+
+  // The official SDK refuses a transfer between wallets without a narration, and lets the others go without.
+  it("has a narration in every transfer to another merchant's wallet: the reference, where the payout has none", () => {
+    const nigerian = wallet("NG", "NGN", "2009")
+    const order = orderOn({ ...quote, destinationCurrency: "NGN" }, nigerian, "1234")
+    const account = accountOf(order.destination)
+    if (account === undefined) throw new Error("no account")
+    expect(JSON.parse(json(transferBody(order, account, null)))).toStrictEqual({
+      account_bank: "flutterwave",
+      account_number: "20091234",
+      amount: 123.45,
+      currency: "NGN",
+      debit_currency: "NGN",
+      reference: order.reference,
+      narration: order.reference
+    })
+    expect(transferBody({ ...order, narration: "Settlement" }, account, null)).toMatchObject({ narration: "Settlement" })
   })
 })
 
