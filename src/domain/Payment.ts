@@ -207,6 +207,15 @@ export const Payment = Schema.Union([Collection, Payout])
 export type Payment = typeof Payment.Type
 export type PaymentKind = Payment["kind"]
 
+/** It failed or expired, and its provider contradicts that: a person has to establish whether money moved. */
+export const isFailureContested = ({
+  needsReview,
+  status
+}: {
+  readonly needsReview: boolean
+  readonly status: Payment["status"]
+}): boolean => needsReview && (status === "failed" || status === "expired")
+
 /** Nothing more is expected to happen to it. A late fact can still open a review or credit a late collection. */
 export const isTerminal = ({ status }: { readonly status: Payment["status"] }): boolean =>
   status !== "pending" && status !== "requires_action"

@@ -6,7 +6,7 @@ import { CapabilityNotAllowed, type MalformedRequest, NotFound, type ValidationF
 import { isReference, type Reference } from "../domain/Ids.ts"
 import type { FloatPosition } from "../domain/Ledger.ts"
 import { maskedText } from "../domain/Masking.ts"
-import { isTerminal, type Payment, type PaymentKind } from "../domain/Payment.ts"
+import { isFailureContested, isTerminal, type Payment, type PaymentKind } from "../domain/Payment.ts"
 import type { Caller } from "../domain/Tenant.ts"
 import type { Transaction } from "../domain/Transaction.ts"
 import type { Shown } from "../domain/View.ts"
@@ -63,7 +63,8 @@ export class Records extends Context.Service<
     ) => Effect.Effect<StatementPage, RateLimited | ValidationFailed>
     /**
      * Answers a repeated request whose key is linked to a transaction: in progress while the first request runs, indeterminate
-     * afterwards while the transaction is open, and then the transaction's present state or its refusal (contract IDEM-7).
+     * afterwards while the transaction is open or its failure contested, and then the transaction's present state or its
+     * refusal (contract IDEM-7, IDEM-23).
      */
     readonly replay: (
       caller: Caller,
@@ -127,7 +128,8 @@ export class Records extends Context.Service<
         const stored = yield* transactions.find(caller.appId, caller.mode, reference)
         if (Option.isNone(stored)) return yield* Effect.die(new Error(`a key is pinned to ${reference}, which is not there`))
         const found = stored.value.transaction
-        if (isTerminal(found)) return yield* whole(yield* Effect.fromResult(outcomeResponse(found, null)))
+        if (isTerminal(found) && !isFailureContested(found))
+          return yield* whole(yield* Effect.fromResult(outcomeResponse(found, null)))
         return yield* leased ? new RequestInProgress({ reference }) : new IndeterminateOutcome({ reference })
       }),
 

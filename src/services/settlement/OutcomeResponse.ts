@@ -3,6 +3,7 @@ import { ProviderBadResponse, ProviderTimeout, ProviderUnavailable } from "../..
 import { OtpIncorrect } from "../../domain/errors/Retriable.ts"
 import { ChargeRejectedByProvider, InsufficientWalletFloat, PayoutRejectedByProvider } from "../../domain/errors/Terminal.ts"
 import type { Fact } from "../../domain/Fact.ts"
+import { isFailureContested } from "../../domain/Payment.ts"
 import type { Transaction } from "../../domain/Transaction.ts"
 
 /** A refusal that stays the same however often the request is repeated. A wrong code is one for the create that sent it. */
@@ -20,6 +21,10 @@ export const outcomeResponse = <R extends Transaction>(
 ): Result.Result<R, FinalError | UnknownOutcomeError> => {
   const { reference } = transaction
   if (fact?._tag === "NotSent") return Result.fail(new ProviderUnavailable({ reference }))
+  if (isFailureContested(transaction))
+    return Result.fail(
+      fact?._tag === "Unknown" ? unknownOutcome(transaction, fact.reason) : new ProviderBadResponse({ reference })
+    )
   if (transaction.status === "failed" || transaction.status === "expired") return Result.fail(refusalFor(transaction, fact))
   if (transaction.status === "requires_action" && fact?._tag === "WrongCode")
     return Result.fail(new OtpIncorrect({ reference, attempts_remaining: fact.attemptsRemaining }))

@@ -1,10 +1,14 @@
 import { expect, layer } from "@effect/vitest"
 import { Context, Effect } from "effect"
+import type { Fact } from "../../../src/domain/Fact.ts"
+import { Reference } from "../../../src/domain/Ids.ts"
 import { debit } from "../../../src/domain/Ledger.ts"
 import { minor } from "../../../src/domain/Money.ts"
 import { referenceOfKey } from "../../../src/domain/ReferenceBucket.ts"
 import { FloatLedger } from "../../../src/services/ports/FloatLedger.ts"
 import { referenceHash, Vault } from "../../../src/services/ports/Vault.ts"
+import { Review } from "../../../src/services/settlement/Review.ts"
+import { Settlement } from "../../../src/services/settlement/Settlement.ts"
 import { momoCharge, momoPayout } from "../../support/RequestBodies.ts"
 import { type Answer, eventually, referenceOf, said } from "../../support/SignedClient.ts"
 import { callsOf, creditOn, executionsOf, keyOn, Stack, tenantOn, verified } from "../../support/Stack.ts"
@@ -24,6 +28,14 @@ const indeterminate = (reference: string) => ({
   class: "ambiguous",
   details: { reference }
 })
+const delivered: Fact = {
+  _tag: "Succeeded",
+  providerReference: null,
+  amount: minor(10_000n),
+  currency: "UGX",
+  fee: null,
+  note: "status successful"
+}
 const reused = { status: 422, code: "idempotency_key_reused", class: "terminal", details: {} }
 
 /** Longer than a charge that is never answered takes, and than the provider takes to settle one. */
@@ -221,6 +233,30 @@ layer(stack, { excludeTestServices: true, concurrent: true })("a key whose outco
       const code = "charge_rejected_by_provider"
       const details = { reference, failure_code: "timed_out" }
       expect(said(yield* ask)).toStrictEqual({ status: 422, code, class: "terminal", details })
+    })
+  )
+
+  it.effect("is indeterminate again where its provider contradicts the failure, until a person decides", () =>
+    Effect.gen(function* () {
+      const { gateway } = yield* Stack
+      const tenant = yield* tenantOn(gateway)
+      const ask = tenant.post(PAYOUTS, momoPayout("0004"), "contested")
+      const reference = Reference.make(referenceOf(yield* ask))
+      const tell = (fact: Fact) => Context.get(gateway.context, Settlement).apply({ reference, fact, actor: "reconciler" })
+      yield* tell({ _tag: "NotSent", note: "asked so often, the provider does not know it" })
+      expect(yield* tenant.float).toMatchObject({ available_minor: 100_000, reserved_minor: 0 })
+      yield* tell(delivered)
+      const read = yield* tenant.get(`${PAYOUTS}/${reference}`)
+      expect(read.body.data).toMatchObject({ status: "failed", needs_review: true })
+      const again = yield* eventually(ask, ({ body }) => body.error?.["code"] !== "request_in_progress")
+      expect(said(again)).toStrictEqual(indeterminate(reference))
+      const ruling = { outcome: "successful", amount: null, fee: null, evidence: "their statement" } as const
+      yield* Effect.flatMap(Review, ({ resolve }) => resolve(reference, ruling, auditEntry())).pipe(
+        Effect.provide(Review.layer),
+        Effect.provide(gateway.context)
+      )
+      expect((yield* ask).body.data).toMatchObject({ reference, status: "successful" })
+      expect(yield* verified(gateway)).toMatchObject({ ok: true })
     })
   )
 

@@ -44,7 +44,12 @@ const refusals: ReadonlyArray<Row> = [
     timeout,
     new ChargeRejectedByProvider({ reference, failure_code: "timed_out" })
   ],
-  ["a failed exchange", cases["failed exchange"], null, new PayoutRejectedByProvider({ reference, failure_code: "unknown" })],
+  [
+    "a failed exchange",
+    { ...cases["failed exchange"], needsReview: false },
+    null,
+    new PayoutRejectedByProvider({ reference, failure_code: "unknown" })
+  ],
   [
     "a failed payout without a reason",
     payout({ status: "failed" }),
@@ -74,7 +79,15 @@ const ambiguous: ReadonlyArray<Row> = [
     new ProviderBadResponse({ reference })
   ],
   ["a charge that waits for its code, and whose answer was lost", waiting, timeout, new ProviderTimeout({ reference })],
-  ["a failed payout of which nothing was sent", failedPayout, said.NotSent, new ProviderUnavailable({ reference })]
+  ["a failed payout of which nothing was sent", failedPayout, said.NotSent, new ProviderUnavailable({ reference })],
+  ["a failed payout that its provider has after all", cases["unsent payout"], timeout, new ProviderTimeout({ reference })],
+  [
+    "a failed payout that its provider refuses now and reported as paid",
+    cases["failed payout"],
+    said.Refused,
+    new ProviderBadResponse({ reference })
+  ],
+  ["an expired charge that its provider has after all", cases["expired collection"], timeout, new ProviderTimeout({ reference })]
 ]
 
 it.each([...refusals, ...ambiguous])("%s is answered with its error", (_, record, fact, error) => {
