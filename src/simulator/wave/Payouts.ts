@@ -6,7 +6,7 @@ import { endingOf, playOf } from "../Endings.ts"
 import { payoutFee } from "../Fees.ts"
 import { Stop } from "../Responses.ts"
 
-import { amountOf, type Call, decodeBody, errors, invalidKey, json, refuse } from "./Responses.ts"
+import { amountOf, type Call, decodeBody, errors, invalidKey, json, refusePayout, shortWallet } from "./Responses.ts"
 import { walletBalance } from "./Statements.ts"
 import { current, payoutData } from "./Transactions.ts"
 
@@ -39,15 +39,15 @@ export const createPayout = Effect.fnUntraced(function* (call: Call) {
   const earlier = ownTransactions(call, "payout").find(({ detail }) => detail.key === key && detail.country === country)
   if (earlier !== undefined) {
     if (earlier.detail.body !== request.body)
-      return yield* refuse(409, "idempotency-mismatch", "The idempotency key was used with another request.")
+      return yield* refusePayout(409, "idempotency-mismatch", "The idempotency key was used with another request.")
     return json(200, payoutData(earlier))
   }
   const wanted = yield* decodeBody(PayoutRequest, request)
-  if (wanted.currency !== currency) return yield* refuse(400, "currency-mismatch", "The wallet has another currency.")
+  if (wanted.currency !== currency) return yield* refusePayout(400, "currency-mismatch", "The wallet has another currency.")
   if ((wanted.aggregated_merchant_id ?? null) !== aggregatedMerchant)
-    return yield* refuse(400, "invalid-aggregated-merchant-id", "There is no such aggregated merchant.")
+    return yield* refusePayout(400, "invalid-aggregated-merchant-id", "There is no such aggregated merchant.")
   if (!wanted.mobile.startsWith(places[country].phonePrefix))
-    return yield* refuse(400, "country-mismatch", "The recipient is in another country.")
+    return yield* refusePayout(400, "country-mismatch", "The recipient is in another country.")
   const amount = yield* amountOf(wanted.receive_amount)
   const fee = payoutFee(currency, "momo", amount)
   const ending = endingOf(wanted.mobile)
@@ -74,8 +74,7 @@ export const createPayout = Effect.fnUntraced(function* (call: Call) {
       failure: gate === "no_account" ? INACTIVE : null
     }
   } as const
-  if (gate === "open" && amount + fee > walletBalance(call))
-    return yield* refuse(400, "insufficient-funds", "Your wallet does not have enough funds.")
+  if (gate === "open" && amount + fee > walletBalance(call)) return yield* shortWallet
   return yield* create(call, payout, (made) => json(200, payoutData(current(call, made))))
 })
 

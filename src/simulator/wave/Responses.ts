@@ -21,6 +21,12 @@ export const nothing: SimulatedResponse = response(200, "application/json", "")
 export const refuse = (status: number, code: string, message: string): Stop =>
   new Stop({ response: json(status, { code, message }) })
 
+/** A refusal of a payout itself, which is written differently from one of its request. */
+export const refusePayout = (status: number, error_code: string, error_message: string): Stop =>
+  new Stop({ response: json(status, { error_code, error_message }) })
+
+export const shortWallet = refusePayout(422, "insufficient-funds", "Insufficient funds in wallet.")
+
 const invalid = (why: string): Stop =>
   new Stop({
     response: json(422, {
@@ -39,7 +45,7 @@ export const invalidKey = invalid("Idempotency-Key is required")
 /** A payout that cannot be delivered is accepted, and fails immediately. */
 export const errors: ErrorResponses = {
   refused: invalid("the number is not valid").response,
-  pool_short: refuse(400, "insufficient-funds", "Your wallet does not have enough funds.").response,
+  pool_short: shortWallet.response,
   unavailable: refuse(503, "service-unavailable", "Service is temporarily unavailable.").response,
   broken: refuse(500, "internal-server-error", "An unknown error occurred.").response
 }

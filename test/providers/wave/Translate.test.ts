@@ -62,6 +62,12 @@ describe("the answer to a payout", () => {
       false
     ],
     ["400 insufficient-funds", error(400, "insufficient-funds"), refused("pool", "provider_rejected"), true],
+    [
+      "422 insufficient-funds, in the form of a payout's own error",
+      answered(422, { error_code: "insufficient-funds", error_message: "Insufficient funds in wallet." }),
+      refused("pool", "provider_rejected"),
+      true
+    ],
     ["400 country-mismatch", error(400, "country-mismatch"), refused("party", "invalid_destination"), false],
     ["422 request-validation-error", error(422, "request-validation-error"), refused("other", "provider_rejected"), true],
     ["400 currency-mismatch", error(400, "currency-mismatch"), refused("config", "provider_rejected"), true],
