@@ -1,6 +1,7 @@
+import { isOpenedBy } from "./Contradiction.ts"
 import type { Currency } from "./Currency.ts"
 import { type Instant, iso } from "./Instant.ts"
-import type { MinorUnits } from "./Money.ts"
+import { type MinorUnits, minor } from "./Money.ts"
 import type { Transaction, TransactionKind } from "./Transaction.ts"
 
 /** One movement of money as the provider's own account lists it. */
@@ -92,8 +93,8 @@ export interface ReconciliationDifference {
   /** For a fee: the provider's reference in the statement row that names it; absent where an answer named it. */
   readonly row?: string
   /**
-   * For a status: the provider's line alone is not enough for a ruling, because it has another amount or currency, or is about
-   * a refund.
+   * The provider's line alone is not enough for a ruling, because it has another amount or currency, is about a refund, or says
+   * nothing of what the review is about.
    */
   readonly takes_a_look?: true
 }
@@ -148,6 +149,14 @@ export const knownBecause = (
  */
 const ofOutcome: ReadonlyArray<ReconciliationDifference["kind"]> = ["state", "missing_there", "unanswered"]
 const unexplained: ReadonlyArray<ReconciliationDifference["kind"]> = ["doubled", "missing_here", "unreadable", "unsteady"]
+
+/**
+ * Whether the review of a record is about something else than this difference: a fee says nothing of a dispute or a return, and
+ * no line under a reference that the provider knows for another request is about ours.
+ */
+export const isBesideReview = ({ kind, theirs }: ReconciliationDifference, record: Transaction): boolean =>
+  record.ofAnother === true ||
+  (kind === "fee" && !isOpenedBy(record, { _tag: "FeeStated", fee: minor(BigInt(theirs ?? 0)), note: "" }))
 
 /**
  * One line of a file of rulings: the outcome of a record in review according to the provider's account. The fee is null where

@@ -1,6 +1,6 @@
 import { Clock, Context, Effect, Option, Schema } from "effect"
 import { type ApprovalAmounts, needsTwo } from "../../domain/ApprovalAmounts.ts"
-import { reportOf } from "../../domain/Contradiction.ts"
+import { isOpenedBy, reportOf } from "../../domain/Contradiction.ts"
 import type { Currency } from "../../domain/Currency.ts"
 import type { Fact } from "../../domain/Fact.ts"
 import { type Mode, Reference } from "../../domain/Ids.ts"
@@ -175,12 +175,6 @@ const whyNot = (record: Transaction, fact: Fact): string | null => {
     (record.kind === "payout" && record.returned !== null) || (record.kind === "collection" && record.reversed !== null)
   if (cameBack) return "its money came back: book what is missing with float credit or float debit"
   return record.ruling?.known.includes(reportOf(fact) ?? "") === true ? "a person ruled when this fee was known" : null
-}
-
-/** Its review was opened by this fee, and the provider has reported nothing since. */
-const isOpenedBy = ({ needsReview, said, saidAtOpening }: Transaction, fact: Fact): boolean => {
-  const report = reportOf(fact)
-  return needsReview && said?.at(-1) === report && saidAtOpening?.at(-1) === report
 }
 
 const entriesIn = (entry: Entry | null): ReadonlyArray<Entry> => (entry === null ? [] : [entry])

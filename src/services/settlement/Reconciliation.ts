@@ -5,6 +5,7 @@ import { sumPosted } from "../../domain/Ledger.ts"
 import {
   differenceOf,
   differences,
+  isBesideReview,
   isLeftOpen,
   type KnownBecause,
   knownBecause,
@@ -153,7 +154,9 @@ export class Reconciliation extends Context.Service<
         isOpen: ["requires_action", "pending"].includes(found.value.transaction.status),
         bookedDrift: sumPosted(posted, "drift")
       })
-      return because === null ? difference : { ...difference, because }
+      if (because === null) return difference
+      const isBeside = because === "in_review" && isBesideReview(difference, found.value.transaction)
+      return { ...difference, because, ...(isBeside ? { takes_a_look: true as const } : {}) }
     })
 
     const reconcile = Effect.fn("Reconciliation.reconcile")(function* (name: string, start: Instant, day: string) {

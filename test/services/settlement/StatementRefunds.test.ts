@@ -1,9 +1,12 @@
 import { expect, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
+import { clawback } from "../../../src/domain/Clawback.ts"
+import type { Fact } from "../../../src/domain/Fact.ts"
 import { minor } from "../../../src/domain/Money.ts"
+import { decide } from "../../../src/domain/Moves.ts"
 import type { Collection } from "../../../src/domain/Payment.ts"
-import type { Statement, StatementLine } from "../../../src/domain/ReconciliationDifference.ts"
+import { type Statement, type StatementLine, statedRulings } from "../../../src/domain/ReconciliationDifference.ts"
 import { resolveCollection } from "../../../src/domain/Resolution.ts"
 import { reviewReason } from "../../../src/domain/ReviewReason.ts"
 import { AccountSweeps } from "../../../src/services/ports/AccountSweeps.ts"
@@ -50,7 +53,8 @@ const given = (record: Collection, lines: ReadonlyArray<StatementLine>, part: Pa
   const done: Array<number> = []
   const kept = storedRecord(record, [], {
     byProviderReference: (_name, _mode, handle) => Effect.sync(() => (handle === CHARGE ? [kept.read()] : [])),
-    createdBetween: () => Effect.succeed([])
+    createdBetween: () => Effect.succeed([]),
+    entries: () => Effect.succeed([])
   })
   const unused = () => Effect.die("unused")
   const provider: Provider = {
@@ -87,15 +91,16 @@ const given = (record: Collection, lines: ReadonlyArray<StatementLine>, part: Pa
     Layer.provideMerge(Settlement.layer),
     Layer.provideMerge(Layer.mergeAll(kept.ports, registry, sweeps, fake(OutcomePoller, {})))
   )
-  const reconciled = Effect.flatMap(Reconciliation, ({ reconcile }) => reconcile("eversend", NOON, DAY)).pipe(
+  const report = Effect.flatMap(Reconciliation, ({ reconcile }) => reconcile("eversend", NOON, DAY)).pipe(Effect.provide(layer))
+  const reconciled = report.pipe(
     Effect.map(({ differences, known, ok }) => ({
       ok,
       differences: differences.map(({ direction, kind, reference, theirs }) => [kind, direction, reference, theirs]),
       known: known.map(({ because, kind, theirs }) => [because, kind, theirs])
-    })),
-    Effect.provide(layer)
+    }))
   )
-  return { ...kept, done, reconciled, swept: Effect.flatten(makeClawbackSweeps).pipe(Effect.provide(layer)) }
+  const rulings = Effect.map(report, ({ differences, known }) => statedRulings([...differences, ...known]))
+  return { ...kept, done, reconciled, rulings, swept: Effect.flatten(makeClawbackSweeps).pipe(Effect.provide(layer)) }
 }
 
 it.effect("a refund in a statement that names a collection opens a review once, with what is to be booked (38)", () =>
@@ -186,5 +191,33 @@ it.effect("a wallet that could not be read is a difference, and its statements a
     const whole = given(paid, [refund()])
     yield* whole.swept
     expect(whole.done).toHaveLength(1)
+  })
+)
+
+const told = (record: Collection, fact: Fact) => decide(record, fact, "reconciler", TOLD_AT).next as Collection
+const line = refund({ direction: "collection", providerReference: CHARGE, status: "successful", fee: minor(800n) })
+const { refundOf: _none, ...charge } = line
+const dispute = clawback({
+  by: "dispute",
+  id: "D1",
+  state: "taken",
+  amount: minor(50_000n),
+  currency: "UGX",
+  reason: null,
+  answerBy: null
+})
+const foreign: Fact = { _tag: "Mismatched", note: "status successful, for another number" }
+
+it.effect.each<readonly [string, Collection, number]>([
+  ["that its fee opened", told(paid, { _tag: "FeeStated", fee: minor(800n), note: "row" }), 1],
+  ["that a dispute opened, whose money a ruling on the fee would leave credited", told(paid, dispute), 0],
+  ["of another request under the same reference", told({ ...paid, status: "pending", fees: null, completedAt: null }, foreign), 0]
+])("a statement's row of a charge alone rules on a review %s: %#", ([, record, count]) =>
+  Effect.gen(function* () {
+    yield* TestClock.setTime(TOLD_AT)
+    const world = given(record, [charge])
+    expect(record.needsReview).toBe(true)
+    expect(yield* world.reconciled).toMatchObject({ ok: true, known: [["in_review", expect.anything(), expect.anything()]] })
+    expect(yield* world.rulings).toHaveLength(count)
   })
 )
