@@ -240,12 +240,19 @@ const makeProcessedCallbacks = Effect.fnUntraced(function* (sql: SqlClient.SqlCl
   let waiting: Array<Processed> = []
   let isTimed = false
 
-  /** A row that another worker has leased by now, or whose replay was requested, is left alone. */
+  /**
+   * A row that another worker has leased by now, or whose replay was requested, is left alone. So is a locked one, until its lease
+   * ends: a node that stores it again may wait for a row that this statement stores.
+   */
   const done = (processed: ReadonlyArray<Processed>) => sql`
     UPDATE provider_inbox i SET status = 'done', next_look_at = NULL, matched_reference = p.reference, body = NULL
-    FROM unnest(${processed.map(({ id }) => id)}::text[], ${processed.map(({ leasedUntil }) => iso(leasedUntil))}::timestamptz[],
-      ${processed.map(({ reference }) => reference)}::text[]) AS p(id, leased_until, reference)
-    WHERE i.id = p.id AND i.status = 'due' AND i.next_look_at = p.leased_until`
+    FROM (
+      SELECT o.id, p.reference FROM provider_inbox o
+      JOIN unnest(${processed.map(({ id }) => id)}::text[], ${processed.map(({ leasedUntil }) => iso(leasedUntil))}::timestamptz[],
+        ${processed.map(({ reference }) => reference)}::text[]) AS p(id, leased_until, reference) ON o.id = p.id
+      WHERE o.status = 'due' AND o.next_look_at = p.leased_until FOR UPDATE OF o SKIP LOCKED
+    ) p
+    WHERE i.id = p.id`
 
   const taken = (isOne: (processed: Processed) => boolean): ReadonlyArray<Processed> => {
     const some = waiting.filter(isOne)

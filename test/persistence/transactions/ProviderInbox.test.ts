@@ -1,9 +1,11 @@
 import { describe, it } from "@effect/vitest"
-import { Context, Effect, Option } from "effect"
+import { Context, Deferred, Effect, Fiber, Option } from "effect"
+import { SqlClient } from "effect/sql"
 import { expect } from "vitest"
 import { AuditLog } from "../../../src/services/ports/AuditLog.ts"
 import { type Callback, type LeasedCallback, ProviderInbox } from "../../../src/services/ports/ProviderInbox.ts"
 import { callbackId } from "../../../src/services/settlement/ProviderCallbacks.ts"
+import { waitsForLock } from "../../support/LockWaits.ts"
 import { auditEntry, givenDatabase, givenNode, newReference } from "../../support/TestDatabase.ts"
 
 const LEASE_MS = 10_000
@@ -53,6 +55,38 @@ describe("the provider's inbox", () => {
       const inbox = Context.get(nodes[0], ProviderInbox)
       expect(yield* inbox.store(givenCallback({ mode: "live" }), 1_000)).toBe(true)
       expect(yield* inbox.store(givenCallback({ provider: "other" }), 1_000)).toBe(true)
+    })
+  )
+
+  it.effect("stores what two nodes receive again while each writes that it processed what the other receives", () =>
+    Effect.gen(function* () {
+      const url = yield* givenDatabase
+      const nodes = yield* Effect.all([givenNode(url), givenNode(url)])
+      const [one, other] = [Context.get(nodes[0], ProviderInbox), Context.get(nodes[1], ProviderInbox)]
+      const sql = Context.get(yield* givenNode(url), SqlClient.SqlClient)
+      const [first, second] = [givenCallback(), givenCallback({ digest: new Uint8Array(32).fill(2) })]
+      const reference = yield* newReference
+      for (const [inbox, callback] of [[one, first] as const, [other, second] as const]) {
+        yield* inbox.store(callback, callback.receivedAt)
+        yield* inbox.markProcessed(left(callback), reference)
+      }
+      const [isHeld, isFree] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
+      const holder = yield* sql`SELECT 1 FROM provider_inbox WHERE id = ${second.id} FOR UPDATE`.pipe(
+        Effect.andThen(Deferred.succeed(isHeld, undefined)),
+        Effect.andThen(Deferred.await(isFree)),
+        sql.withTransaction,
+        Effect.forkScoped
+      )
+      yield* Deferred.await(isHeld)
+      const storing = yield* Effect.forkScoped(one.store(second, 2_000))
+      yield* waitsForLock(sql)
+      const beside = yield* Effect.forkScoped(other.store(first, 2_000))
+      yield* Effect.raceFirst(Effect.asVoid(Fiber.await(beside)), Effect.asVoid(waitsForLock(sql, 2)))
+      yield* Deferred.succeed(isFree, undefined)
+      yield* Fiber.join(holder)
+      expect([yield* Fiber.join(storing), yield* Fiber.join(beside)]).toEqual([false, false])
+      // The one that was held is looked into again when its lease ends.
+      expect((yield* one.claimDue(1_000, 9, LEASE_MS)).map(({ id }) => id)).toEqual([second.id])
     })
   )
 
