@@ -33,8 +33,10 @@ const plain = (record: Transaction, outcome: Resolution["outcome"]): Resolution 
   return { outcome, amount: null, fee: isUnknown ? ZERO : null, evidence: "" }
 }
 
-/** Empty where the ruling cannot be made. */
+const NOTHING_BOOKED = 0n
+
+/** Empty where the ruling cannot be made. The gateway's share of a fee counts in full, whatever of it is booked already. */
 const postedBy = (record: Transaction, resolution: Resolution): ReadonlyArray<Sum> => {
-  const ruling = rulingOn(record, resolution, record.updatedAt)
+  const ruling = rulingOn(record, resolution, record.updatedAt, NOTHING_BOOKED)
   return typeof ruling === "string" ? [] : (ruling.entry?.postings ?? [])
 }

@@ -35,6 +35,12 @@ describe("what counts for the amount from which on a ruling takes two people", (
     ["what a failed payout took after all", cases["failed payout"], null, { UGX: 11_000n }],
     ["what comes back of a payout, its fee too", payout(delivered), null, { UGX: 10_700n }],
     [
+      "what the gateway bears of a fee beyond the reserved one",
+      payout({ ...delivered, reported: { amount: minor(10_000n), fee: minor(90_000n) } }),
+      say("successful", null, 90_000n),
+      { UGX: 89_000n }
+    ],
+    [
       "the amount that was asked for, where nothing would be posted",
       payout({ ...delivered, returned: back(10_700n) }),
       null,
