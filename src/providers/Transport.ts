@@ -124,7 +124,7 @@ const answerAttributes = (response: ProviderResponse): Readonly<Record<string, s
       }
     : { "error.type": endOf(response), note: response.note }
 
-type Answered = Extract<ProviderResponse, { _tag: "Answered" }>
+export type Answered = Extract<ProviderResponse, { _tag: "Answered" }>
 
 /**
  * Parses JSON with every number as the text that was sent; none when it is not JSON or has another content type. The result is

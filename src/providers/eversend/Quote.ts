@@ -1,10 +1,11 @@
 import { Option, Result } from "effect"
 import { isBeyond } from "../../domain/Money.ts"
 import type { PayoutQuote, QuoteOrder, QuoteRefused } from "../../services/ports/Provider.ts"
-import { decoded, isAnswered } from "../AnswerParsing.ts"
+import { decoded } from "../AnswerParsing.ts"
 import { majorUnits } from "../ProviderStatus.ts"
 import { type NoQuote, noQuote, quoteRefused } from "../Quotes.ts"
 import type { ProviderResponse } from "../Transport.ts"
+import { isRefusal } from "./Refusals.ts"
 import { PayoutQuotationAnswer } from "./Wire.ts"
 
 /** For how long a quotation's token is valid after it was issued. */
@@ -19,7 +20,7 @@ const refusing = [400, 402, 403, 404]
 
 /** The quotation was refused; a retry would not help. */
 export const refusedQuote = (response: ProviderResponse): QuoteRefused | undefined =>
-  response._tag === "Answered" && isAnswered(response, ...refusing) ? quoteRefused(`HTTP ${response.status}`) : undefined
+  isRefusal(response) && refusing.includes(response.status) ? quoteRefused(`HTTP ${response.status}`) : undefined
 
 /** The response to POST /payouts/quotation. */
 export const quoteOf = (response: ProviderResponse, order: QuoteOrder): PayoutQuote | QuoteRefused | NoQuote => {

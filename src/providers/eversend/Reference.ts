@@ -1,10 +1,10 @@
 import { Effect, Redacted } from "effect"
 import { fromDecimalDown } from "../../domain/Money.ts"
 import type { PayableCountry, ReferenceData } from "../../services/ports/ProviderReads.ts"
-import { isAnswered } from "../AnswerParsing.ts"
 import { balancesAt } from "../Balances.ts"
 import type { Connection } from "../Connection.ts"
 import { readableRows } from "../Rows.ts"
+import { isRefusal } from "./Refusals.ts"
 import { Bank, BanksAnswer, CountriesAnswer, Country, ResolveBankAnswer, Wallet, WalletsAnswer } from "./Wire.ts"
 
 /** Eversend's free reads. */
@@ -12,7 +12,7 @@ export const referenceData = ({ call, get, name, read }: Connection): Required<O
   const banks: Required<ReferenceData>["banks"] = Effect.fn("eversend.banks")(function* (country) {
     const response = yield* call({ operation: "banks", method: "GET", path: `/payouts/banks/${country}` })
     // Eversend does not pay banks in that country.
-    if (isAnswered(response, 404)) return []
+    if (isRefusal(response) && response.status === 404) return []
     const { data } = yield* read(BanksAnswer, response)
     const listed = yield* readableRows(name, "banks", Bank, data)
     return listed.filter(({ active }) => active).map((bank) => ({ code: bank.code, name: bank.name }))
@@ -29,7 +29,7 @@ export const referenceData = ({ call, get, name, read }: Connection): Required<O
         countryCode: account.country
       }
     })
-    if (isAnswered(response, ...UNRESOLVABLE)) return "unresolvable"
+    if (isRefusal(response) && UNRESOLVABLE.includes(response.status)) return "unresolvable"
     const { data } = yield* read(ResolveBankAnswer, response)
     return Redacted.make(data.account_name)
   })

@@ -17,7 +17,7 @@ import {
   undelivered,
   unknownRecipient
 } from "../Refusals.ts"
-import { exactJson, type ProviderResponse } from "../Transport.ts"
+import { type Answered, exactJson, type ProviderResponse } from "../Transport.ts"
 import { ErrorAnswer } from "./Wire.ts"
 
 const NOT_ADMITTED = "Eversend refuses the gateway's account, its address or its origin"
@@ -56,9 +56,13 @@ const refusals: Readonly<Record<TransactionKind, ReadonlyMap<number, ProviderRef
   ])
 }
 
-/** A refusal by its HTTP status. An HTML page comes from another server, such as a firewall: Eversend refuses in JSON. */
+/** Whether a response can be Eversend's refusal. It refuses in JSON: an HTML page comes from another server, such as a firewall. */
+export const isRefusal = (response: ProviderResponse): response is Answered =>
+  response._tag === "Answered" && Option.isSome(exactJson(response))
+
+/** A refusal by its HTTP status. */
 const refusal = (kind: TransactionKind, response: ProviderResponse): FactWithAlarm<Refused> | undefined =>
-  refusedByStatus(refusals[kind], response, response._tag === "Answered" && Option.isSome(exactJson(response)))
+  refusedByStatus(refusals[kind], response, isRefusal(response))
 
 const errorOf = errorIn(ErrorAnswer)
 

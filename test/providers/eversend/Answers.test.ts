@@ -192,6 +192,8 @@ describe("a quotation", () => {
     ["answered by 401 twice", answer(401, {})],
     ["answered by 429", answer(429, {})],
     ["answered by 503", answer(503, {})],
+    ["answered by a firewall's 403", answer(403, "<html>", "text/html")],
+    ["answered by a proxy's 404", answer(404, "<html>", "text/html")],
     ["that breaks off", reset]
   ]
   for (const [name, behaviour] of unusable) {

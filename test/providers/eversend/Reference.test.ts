@@ -72,6 +72,9 @@ describe("Eversend's reference data", () => {
     ["500", answer(500, {})],
     ["503", answer(503, {})],
     ["HTML", answer(200, "<html>", "text/html")],
+    ["a page with 400", answer(400, "<html>", "text/html")],
+    ["a page with 404", answer(404, "<html>", "text/html")],
+    ["a page with 422", answer(422, "<html>", "text/html")],
     ["another shape", data({})],
     ["a blank name", data({ bank_code: "14", account_number: "1", account_name: " " })],
     ["a reset connection", reset]
