@@ -3,7 +3,7 @@ import type { SqlClient } from "effect/sql"
 import { iso } from "../../domain/Instant.ts"
 import type { PageAfter } from "../../services/ports/Page.ts"
 import type { DeliveryCursor, EventFilter, WebhookDeliveries } from "../../services/ports/WebhookDeliveries.ts"
-import { makeHeavyReads } from "../connection/HeavyReads.ts"
+import { makeHeavyReads, ofOneMoment } from "../connection/HeavyReads.ts"
 import { Moment, rowsOf } from "../connection/Rows.ts"
 import { typeSql } from "../transactions/NewerEventTypes.ts"
 
@@ -49,7 +49,10 @@ export const eventList = (sql: SqlClient.SqlClient): WebhookDeliveries["Service"
     return { items, next: seen ?? null }
   })
 
+  // In one snapshot: old events that are removed between two statements would shift the last examined place.
   return Effect.fn("WebhookDeliveries.events")((owner, filter, page) =>
-    heavy(`${owner.appId}:${owner.mode}`)(pageOf(owner, filter, page)).pipe(Effect.catchTag("SqlError", Effect.die))
+    heavy(`${owner.appId}:${owner.mode}`)(ofOneMoment(sql)(pageOf(owner, filter, page))).pipe(
+      Effect.catchTag("SqlError", Effect.die)
+    )
   )
 }

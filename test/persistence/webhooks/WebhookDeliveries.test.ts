@@ -1,14 +1,15 @@
 import { describe, it } from "@effect/vitest"
-import { Context, Effect, Option, Redacted } from "effect"
+import { Context, Deferred, Effect, Fiber, Option, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import { expect } from "vitest"
 import { AppId, Reference } from "../../../src/domain/Ids.ts"
 import { DEFAULT_ENDPOINT } from "../../../src/domain/WebhookEndpoint.ts"
 import { makeEventRetention } from "../../../src/services/DataRetention.ts"
 import { AuditLog } from "../../../src/services/ports/AuditLog.ts"
-import { WebhookDeliveries } from "../../../src/services/ports/WebhookDeliveries.ts"
+import { type DeliveryCursor, WebhookDeliveries } from "../../../src/services/ports/WebhookDeliveries.ts"
 import { WebhookEndpoints } from "../../../src/services/ports/WebhookEndpoints.ts"
 import { WebhookOutbox } from "../../../src/services/ports/WebhookOutbox.ts"
+import { waitsForLock } from "../../support/LockWaits.ts"
 import { auditEntry, givenDatabase, givenNode, newReference } from "../../support/TestDatabase.ts"
 
 type Page = Effect.Success<ReturnType<WebhookDeliveries["Service"]["list"]>>
@@ -208,6 +209,50 @@ describe("a delivery", () => {
         })
       ).toBe(false)
       expect(yield* deliveries.owner(idOf(2))).toEqual(Option.none())
+    })
+  )
+})
+
+describe("a list of events", () => {
+  it.effect("goes on behind what its page looked at, also where old events are removed meanwhile", () =>
+    Effect.gen(function* () {
+      const { deliveries, sql } = yield* given
+      const [reference, sought] = [idOf(1), idOf(5_500)]
+      const at = sql`to_timestamp(1)`
+      yield* sql`INSERT INTO journal (app_id, reference, revision, mode, at, actor, fact, note, status)
+        VALUES ('acme', ${reference}, 1, 'test', ${at}, 'request', 'Opened', '', 'pending')`
+      yield* sql`INSERT INTO events (app_id, id, mode, type, reference, body, created_at)
+        SELECT 'acme', i.id, 'test', CASE WHEN i.id = ${sought} THEN 'payout.failed' ELSE 'payout.pending' END, ${reference}, i.id, ${at}
+        FROM (SELECT lpad(n::text, 26, '0') AS id FROM generate_series(1, 6000) AS n) i`
+      const filter = { from: null, to: null, type: "payout.failed", reference } as const
+      const page = (after: DeliveryCursor | null) =>
+        deliveries.events({ appId: acme, mode: "test" }, filter, { after, limit: 10 })
+
+      // The page has begun to read the events, and waits for the times of the record's history.
+      const [isHeld, isFree] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
+      const holder = yield* sql`LOCK TABLE journal IN ACCESS EXCLUSIVE MODE`.pipe(
+        Effect.andThen(Deferred.succeed(isHeld, undefined)),
+        Effect.andThen(Deferred.await(isFree)),
+        sql.withTransaction,
+        Effect.forkScoped
+      )
+      yield* Deferred.await(isHeld)
+      const reading = yield* Effect.forkScoped(page(null))
+      yield* waitsForLock(sql)
+      // The next that gets the events removes old ones.
+      const removing = yield* sql`LOCK TABLE events IN ACCESS EXCLUSIVE MODE`.pipe(
+        Effect.andThen(sql`DELETE FROM events WHERE id <= ${idOf(1_000)}`),
+        sql.withTransaction,
+        Effect.forkScoped
+      )
+      yield* waitsForLock(sql, 2)
+      yield* Deferred.succeed(isFree, undefined)
+      yield* Fiber.join(holder)
+      yield* Fiber.join(removing)
+
+      const { items, next } = yield* Fiber.join(reading)
+      expect(items).toEqual([])
+      expect((yield* page(next)).items.map(({ body }) => body)).toEqual([sought])
     })
   )
 })
