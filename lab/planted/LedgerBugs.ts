@@ -52,8 +52,8 @@ const moveBugs: ReadonlyArray<Bug> = [
     edits: [
       {
         file: payoutMoves,
-        text: "    NotSent: when(isKnownToBeSent, note, fail),\n",
-        instead: "    NotSent: when(isKnownToBeSent, note, fail),\n    Unknown: fail,\n"
+        text: "    NotSent: when(hasHandle, note, fail),\n",
+        instead: "    NotSent: when(hasHandle, note, fail),\n    Unknown: fail,\n"
       }
     ]
   },

@@ -230,9 +230,12 @@ function isBoundToProvider(collection: Collection): boolean {
   return hasHandle(collection) || hasNextAction(collection)
 }
 
-/** A handle from the provider, or a page to pay on, proves that the charge was sent, even where a later query does not find it. */
-function isKnownToBeSent(collection: Collection, _: Fact, { actor }: FactOrigin): boolean {
-  return actor !== "request" && (hasHandle(collection) || collection.nextAction?._tag === "redirect")
+/**
+ * A handle from the provider, or a page to pay on, proves that the charge was sent, even where a later query does not find it,
+ * and where this request sent nothing: a restore may have lost the one that did.
+ */
+function isKnownToBeSent(collection: Collection): boolean {
+  return hasHandle(collection) || collection.nextAction?._tag === "redirect"
 }
 
 const placed = (collection: Collection, expiresAt: Instant | null, at: Instant): Decision<Collection> => ({

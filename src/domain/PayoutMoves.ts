@@ -1,6 +1,5 @@
 import { differs, failedUnsurely, personRuledFailed } from "./Contradiction.ts"
 import { type Decision, unchanged } from "./Decision.ts"
-import type { Fact } from "./Fact.ts"
 import { release, returnFunds, settle } from "./Ledger.ts"
 import { add, smaller, ZERO } from "./Money.ts"
 import {
@@ -26,9 +25,9 @@ import type { Payout, PayoutStatus } from "./Payment.ts"
  * The effect of each fact on a payout of each status. A missing cell is a move that does not exist: the fact is noted in the history and
  * nothing changes. The words of the cells: `track` and `trackNamed` keep the provider's handle, its own reference; `note` changes nothing;
  * `review` opens a case for a person; `when(condition, a, b)` is a where the condition holds, else b. `hasHandle`: the provider gave a
- * handle, so it was sent. `isKnownToBeSent`: a handle shows that it was sent, so a later "never sent" is untrue. `personRuledFailed`: a
- * person ruled that no money moved. `failedUnsurely`: it failed without the provider being sure of it. `isReturnBooked`: the return is
- * the one that was booked already.
+ * handle, so it was sent, even where a later query does not find it, and where this request sent nothing: a restore may have lost the
+ * one that did. `personRuledFailed`: a person ruled that no money moved. `failedUnsurely`: it failed without the provider being sure of
+ * it. `isReturnBooked`: the return is the one that was booked already.
  */
 export const payoutMoves: MoveTable<PayoutStatus, Payout> = {
   pending: {
@@ -37,7 +36,7 @@ export const payoutMoves: MoveTable<PayoutStatus, Payout> = {
     Unknown: trackNamed,
     Succeeded: when(hasOtherFigures, review, succeed),
     Refused: fail,
-    NotSent: when(isKnownToBeSent, note, fail),
+    NotSent: when(hasHandle, note, fail),
     Rerouted: when(hasHandle, note, reroute),
     Mismatched: mismatch
   },
@@ -121,11 +120,6 @@ function contradictsRecord(payout: Payout, fact: FactOf<"Succeeded">): boolean {
 
 function cameBack({ returned }: Payout): boolean {
   return returned !== null
-}
-
-/** A handle from the provider proves that the payout was sent, even where a later query does not find it. */
-function isKnownToBeSent(payout: Payout, _: Fact, { actor }: FactOrigin): boolean {
-  return actor !== "request" && hasHandle(payout)
 }
 
 /**

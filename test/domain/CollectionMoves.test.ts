@@ -188,12 +188,20 @@ const rows: ReadonlyArray<Row> = [
     "collection.failed"
   ],
   [
-    "never sent, says the request itself, although an earlier provider had given a handle",
-    polled({ providerReference: "P0" }),
+    "never sent, says the request itself",
+    polled(),
     NotSent,
     "request",
     { ...ended, status: "failed", failure: neverSent, failedBy: "gateway" },
     "collection.failed"
+  ],
+  [
+    "never sent, says the request itself, although the provider has given a handle: a request that a restore lost was sent",
+    polled({ providerReference: "P0" }),
+    NotSent,
+    "request",
+    {},
+    null
   ],
   [
     "never sent, says a poll, although the provider had given a handle",

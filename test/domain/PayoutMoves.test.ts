@@ -149,13 +149,22 @@ const rows: ReadonlyArray<Row> = [
     "payout.failed"
   ],
   [
-    "never sent, says the request itself, although an earlier provider had given a handle",
-    polled({ providerReference: "P0" }),
+    "never sent, says the request itself",
+    polled(),
     NotSent,
     "request",
     { ...ended, status: "failed", fees: 0n, failure: neverSent, failedBy: "gateway" },
     released,
     "payout.failed"
+  ],
+  [
+    "never sent, says the request itself, although the provider has given a handle: a request that a restore lost was sent",
+    polled({ providerReference: "P0" }),
+    NotSent,
+    "request",
+    {},
+    null,
+    null
   ],
   [
     "never sent, says a poll, although the provider had given a handle",
