@@ -30,6 +30,7 @@ const statusRows = rowsOf(Schema.Struct({ status: Schema.String }))
 const partyRows = rowsOf(Schema.Struct({ party_hash: Schema.NullOr(Schema.Uint8Array) }))
 const countRows = rowsOf(Schema.Struct({ wrong: Schema.Number }))
 const closedRows = rowsOf(Schema.Struct({ wrong: Schema.Boolean }))
+const stateRows = rowsOf(Schema.Struct({ sent: Schema.Boolean, wrong: Schema.Number, leased: Schema.Boolean }))
 const leasedRows = rowsOf(Schema.Struct({ leased: Schema.Boolean }))
 
 type AttemptKey = Pick<CodeAttempt, "appId" | "reference">
@@ -159,7 +160,16 @@ export const CodesPg = layerOf(Codes)(function* () {
     return row?.leased === true ? "leased" : "unheard"
   }, Effect.orDie)
 
-  return { begin, wrong, unsaid, partyHash, close, ...sentCodes(sql, onTenantServer) }
+  const stateOf = Effect.fn("Codes.stateOf")(function* (reference: Reference, at: Instant) {
+    const { of, within } = yield* ownerOf(reference)
+    const read = sql`SELECT c.sent, cardinality(c.wrong) AS wrong, coalesce(c.lease_until > ${iso(at)}::timestamptz, false) AS leased
+      FROM transactions t JOIN charge_codes c ON c.app_id = t.app_id AND c.reference = t.reference WHERE t.reference = ${reference} ${of("t.app_id")}`
+    const [row] = yield* stateRows(within(read))
+    if (row?.sent === true) return row.leased ? "leased" : "unheard"
+    return row === undefined || row.wrong === 0 ? "free" : "wrong"
+  }, Effect.orDie)
+
+  return { begin, wrong, unsaid, partyHash, close, stateOf, ...sentCodes(sql, onTenantServer) }
 })
 
 const sentRows = rowsOf(Schema.Struct({ account: Schema.NullOr(Schema.String) }))

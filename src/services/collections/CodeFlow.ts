@@ -1,4 +1,4 @@
-import { Clock, Context, Effect, Option, Redacted } from "effect"
+import { Clock, Context, Effect, Option, Redacted, Result } from "effect"
 import { waitsForCode } from "../../domain/CollectionMoves.ts"
 import type { Corridor } from "../../domain/Corridor.ts"
 import type { DuplicateChargeInFlight } from "../../domain/errors/Ambiguous.ts"
@@ -9,7 +9,7 @@ import {
   type CapabilityNotAllowed,
   type CorridorUnsupported,
   invalid,
-  type NotFound,
+  NotFound,
   type ScreeningDenied,
   TenantFrozen,
   type ValidationFailed
@@ -90,45 +90,15 @@ export class CodeFlow extends Context.Service<
   }
 >()("gateway/services/CodeFlow") {
   static readonly layer = layerOf(CodeFlow)(function* () {
-    const admission = yield* Admission
-    const screening = yield* PartyScreening
-    const records = yield* Records
+    const { admit, applyUnheard, collectionOf, unlessPlaced } = yield* chargeAdmission
     const transactions = yield* Transactions
     const registry = yield* ProviderRegistry
     const routes = yield* Routes
     const poller = yield* OutcomePoller
-    const settlement = yield* Settlement
     const guard = yield* ChargeGuard
     const dispatch = yield* ChargeDispatch
     const codes = yield* Codes
-    const vault = yield* Vault
     const policy = yield* Policy
-
-    const current = (caller: Caller, { reference }: Collection) => records.transaction(caller, reference, "collection")
-
-    /**
-     * 422: a reference cannot be redirected to another payer. The masked number is compared, and the keyed hash as long as it
-     * is stored.
-     */
-    const payerOf = Effect.fnUntraced(function* (collection: Collection, payer: MomoParty) {
-      const { msisdn, network } = payer
-      const partyHash = vault.hash("party", payerIdentity(payer))
-      const stored = yield* codes.partyHash(collection.reference)
-      const same =
-        maskedNumber(Redacted.value(msisdn)) === collection.maskedSource &&
-        Option.match(stored, { onNone: () => true, onSome: (hash) => Buffer.from(hash).equals(partyHash) })
-      if (!same) return yield* invalid("source.msisdn", "must be the payer of this collection")
-      return { partyHash, network }
-    })
-
-    const sourceOf = Effect.fnUntraced(function* (collection: Collection, { source }: AuthorizeCommand) {
-      const country = source.country ?? collection.corridor.country
-      if (country !== collection.corridor.country) return yield* invalid("source.country", "must be the charge's own country")
-      const msisdn = msisdnOf(Redacted.value(source.msisdn), country)
-      if (Option.isNone(msisdn))
-        return yield* invalid("source.msisdn", "must be a phone number with its country's prefix and a possible length")
-      return { _tag: "momo", msisdn: Redacted.make(msisdn.value), network: source.network, country } satisfies MomoParty
-    })
 
     /**
      * The provider that sent the code. Fails while calls to it are held back, so that the code is not used up and can be
@@ -147,15 +117,9 @@ export class CodeFlow extends Context.Service<
     })
 
     const authorize: CodeFlow["Service"]["authorize"] = Effect.fn("CodeFlow.authorize")(function* (caller, command, claim) {
-      yield* admission.requireMoneyCapability(caller, "collections")
-      const collection = yield* records.transaction(caller, command.reference, "collection")
-      if (collection.kind !== "collection") return collection
-      const corridor = yield* admission.corridor(collection.corridor)
-      const given = yield* sourceOf(collection, command)
-      const network = yield* requireNetwork(corridor, given.country, given.network, "source.network")
-      yield* screening.payer(given, null)
-      const source = { ...given, network }
-      const { partyHash } = yield* payerOf(collection, source)
+      const admitted = yield* Effect.result(admit(caller, command))
+      if (Result.isFailure(admitted)) return yield* unlessPlaced(caller, command, admitted.failure)
+      const { collection, corridor, partyHash, source } = admitted.success
       if (collection.status !== "requires_action") return collection
       const action = collection.nextAction
       if (action === null) return yield* new RequestInProgress({ reference: collection.reference })
@@ -210,7 +174,7 @@ export class CodeFlow extends Context.Service<
     }, withMoneyTurn)
 
     const answerMoved = Effect.fnUntraced(function* (caller: Caller, collection: Collection) {
-      const now = yield* current(caller, collection)
+      const now = yield* collectionOf(caller, collection.reference)
       return now.status === "requires_action" ? yield* new RequestInProgress({ reference: collection.reference }) : now
     })
 
@@ -228,24 +192,102 @@ export class CodeFlow extends Context.Service<
       return waitsForCode(record) ? yield* new ProviderError({}) : Option.some(record)
     })
 
-    /** A process died while it was submitting a code: the charge may have been placed, and is polled from now on. */
-    const applyUnheard = ({ reference }: Collection, at: number) =>
-      settlement.apply({
-        reference,
-        fact: {
-          _tag: "Charged",
-          expiresAt: at + policy.collectionExpiryMs,
-          note: "the answer to an earlier code was lost"
-        },
-        actor: "request"
-      })
-
     const answerExpired = Effect.fnUntraced(function* (caller: Caller, collection: Collection) {
       const stored = yield* transactions.byReference(collection.reference)
       if (Option.isSome(stored)) yield* poller.poll(stored.value, "request")
-      return yield* current(caller, collection)
+      return yield* collectionOf(caller, collection.reference)
     })
 
     return { authorize }
   })
 }
+
+/** Who may authorize which charge, for which payer, and how a charge is answered that an earlier request may have placed. */
+const chargeAdmission = Effect.gen(function* () {
+  const admission = yield* Admission
+  const screening = yield* PartyScreening
+  const records = yield* Records
+  const settlement = yield* Settlement
+  const codes = yield* Codes
+  const vault = yield* Vault
+  const policy = yield* Policy
+
+  const collectionOf = Effect.fnUntraced(function* (caller: Caller, reference: string) {
+    const found = yield* records.transaction(caller, reference, "collection")
+    return found.kind === "collection" ? found : yield* new NotFound({})
+  })
+
+  /**
+   * 422: a reference cannot be redirected to another payer. The masked number is compared, and the keyed hash as long as it
+   * is stored.
+   */
+  const payerOf = Effect.fnUntraced(function* (collection: Collection, payer: MomoParty) {
+    const { msisdn, network } = payer
+    const partyHash = vault.hash("party", payerIdentity(payer))
+    const stored = yield* codes.partyHash(collection.reference)
+    const same =
+      maskedNumber(Redacted.value(msisdn)) === collection.maskedSource &&
+      Option.match(stored, { onNone: () => true, onSome: (hash) => Buffer.from(hash).equals(partyHash) })
+    if (!same) return yield* invalid("source.msisdn", "must be the payer of this collection")
+    return { partyHash, network }
+  })
+
+  const sourceOf = Effect.fnUntraced(function* (collection: Collection, { source }: AuthorizeCommand) {
+    const country = source.country ?? collection.corridor.country
+    if (country !== collection.corridor.country) return yield* invalid("source.country", "must be the charge's own country")
+    const msisdn = msisdnOf(Redacted.value(source.msisdn), country)
+    if (Option.isNone(msisdn))
+      return yield* invalid("source.msisdn", "must be a phone number with its country's prefix and a possible length")
+    return { _tag: "momo", msisdn: Redacted.make(msisdn.value), network: source.network, country } satisfies MomoParty
+  })
+
+  /** Refuses whatever the charge's state, in the contract's order. */
+  const admit = Effect.fnUntraced(function* (caller: Caller, command: AuthorizeCommand) {
+    yield* admission.requireMoneyCapability(caller, "collections")
+    const collection = yield* collectionOf(caller, command.reference)
+    const corridor = yield* admission.corridor(collection.corridor)
+    const given = yield* sourceOf(collection, command)
+    const network = yield* requireNetwork(corridor, given.country, given.network, "source.network")
+    yield* screening.payer(given, null)
+    const source = { ...given, network }
+    return { collection, corridor, source, ...(yield* payerOf(collection, source)) }
+  })
+
+  /**
+   * A refusal for what an operator has changed since an earlier request would say that nothing moved, although that one has
+   * placed the charge or may have: then the answer comes from the charge (contract CODE-15).
+   */
+  const unlessPlaced = Effect.fnUntraced(function* <E>(caller: Caller, command: AuthorizeCommand, refusal: E) {
+    const collection = yield* Effect.mapError(collectionOf(caller, command.reference), () => refusal)
+    const at = yield* Clock.currentTimeMillis
+    const placed = yield* placement(collection, at)
+    if (placed === "not placed") return yield* Effect.fail(refusal)
+    yield* payerOf(collection, yield* sourceOf(collection, command))
+    if (placed === "in progress") return yield* new RequestInProgress({ reference: collection.reference })
+    return placed === "unheard" ? yield* applyUnheard(collection, at) : collection
+  })
+
+  const placement = Effect.fnUntraced(function* ({ nextAction, reference, status }: Collection, at: Instant) {
+    if (status !== "requires_action") return "placed"
+    if (nextAction?._tag === "redirect") return "not placed"
+    // A create with a code is on its way.
+    if (nextAction === null) return "in progress"
+    const state = yield* codes.stateOf(reference, at)
+    if (state === "unheard") return state
+    return state === "leased" ? "in progress" : "not placed"
+  })
+
+  /** A process died while it was submitting a code: the charge may have been placed, and is polled from now on. */
+  const applyUnheard = ({ reference }: Collection, at: number) =>
+    settlement.apply({
+      reference,
+      fact: {
+        _tag: "Charged",
+        expiresAt: at + policy.collectionExpiryMs,
+        note: "the answer to an earlier code was lost"
+      },
+      actor: "request"
+    })
+
+  return { admit, applyUnheard, collectionOf, unlessPlaced }
+})

@@ -110,6 +110,8 @@ export class Codes extends Context.Service<
      * none can be any more; after `free` nothing was placed and nothing will be. With any other result nothing changes.
      */
     readonly close: (reference: Reference, at: Instant) => Effect.Effect<CodeState>
+    /** Reads only: whether a code of the charge was submitted. `free` as well when there is no such transaction. */
+    readonly stateOf: (reference: Reference, at: Instant) => Effect.Effect<CodeState>
     /**
      * Counts a code that is about to be sent: for its number, across purposes and both modes, and in the tenant's windows, all
      * in one commit. When any limit is reached, nothing is counted.

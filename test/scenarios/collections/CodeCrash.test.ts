@@ -1,8 +1,9 @@
 import { it } from "@effect/vitest"
 import { Deferred, Effect, Exit, Option, Redacted, Scope } from "effect"
-import { SqlClient } from "effect/sql"
+import { SqlClient, type SqlError } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { afterEach, describe, expect } from "vitest"
+import type { Corridor } from "../../../src/domain/Corridor.ts"
 import { AppId } from "../../../src/domain/Ids.ts"
 import { minor } from "../../../src/domain/Money.ts"
 import { CodeFlow } from "../../../src/services/collections/CodeFlow.ts"
@@ -21,14 +22,19 @@ const appId = AppId.make("acme")
 const caller = { appId, keyId: "k", mode: "live", role: "tenant" } as const
 const source = { _tag: "momo", msisdn: Redacted.make("+256772123456"), network: "MTN", country: "UG" } as const
 
+const changeCorridors = Effect.fnUntraced(function* (change: Partial<Corridor>) {
+  const corridors = yield* Corridors
+  for (const row of yield* corridors.list) {
+    if (row.country === "UG" && row.direction === "collection") yield* corridors.put({ ...row, ...change }, auditEntry())
+  }
+})
+const changeTenant = (update: (sql: SqlClient.SqlClient) => Effect.Effect<unknown, SqlError.SqlError>) =>
+  Effect.flatMap(SqlClient.SqlClient, update)
+
 /** A collection that waits for its code; answers how to say the right one. */
 const waiting = Effect.gen(function* () {
   yield* givenTenantRow(yield* SqlClient.SqlClient, appId, ["collections"])
-  const corridors = yield* Corridors
-  for (const row of yield* corridors.list) {
-    if (row.country === "UG" && row.direction === "collection")
-      yield* corridors.put({ ...row, customerAction: "otp" }, auditEntry())
-  }
+  yield* changeCorridors({ customerAction: "otp" })
   const scope = { appId, mode: "live", endpoint: "POST /v1/collections", key: "key" } as const
   const claimed = yield* claimKey(scope)
   if (claimed._tag !== "Fresh") return yield* Effect.die(new Error("the key was not free"))
@@ -71,6 +77,14 @@ const statusOf = Effect.fnUntraced(function* ({ reference }: Effect.Success<type
   return Option.getOrThrow(yield* (yield* Transactions).byReference(reference)).transaction.status
 })
 
+/** What an operator may change between a request and its retry, each of which refuses a first request. */
+const changes: ReadonlyArray<readonly [string, Effect.Effect<unknown, SqlError.SqlError, SqlClient.SqlClient | Corridors>]> = [
+  ["the tenant was frozen", changeTenant((sql) => sql`UPDATE tenants SET status = 'frozen' WHERE app_id = ${appId}`)],
+  ["the tenant lost its grant", changeTenant((sql) => sql`UPDATE tenants SET capabilities = '{}' WHERE app_id = ${appId}`)],
+  ["the corridor was switched off", changeCorridors({ active: false })],
+  ["the corridor lost the network", changeCorridors({ networks: ["AIRTEL"] })]
+]
+
 describe("a process killed after the provider accepted the code", () => {
   it.effect("never leads to a second charge: the next authorize finds that a charge may have been placed", () =>
     Effect.gen(function* () {
@@ -99,6 +113,26 @@ describe("a process killed after the provider accepted the code", () => {
         expect(yield* statusOf(command)).toBe("successful")
       }).pipe(Effect.provideContext(node))
       expect(yield* Effect.promise(() => simulator.executions(command.reference))).toHaveLength(1)
+    }).pipe(Effect.scoped)
+  )
+
+  it.effect.each(changes)("is answered from its charge and never with a terminal refusal when %s since", ([, change]) =>
+    Effect.gen(function* () {
+      const { command, node, simulator } = yield* crashed
+      const { reference } = command
+      yield* Effect.gen(function* () {
+        yield* change
+        expect(yield* Effect.flip(say(command))).toMatchObject({ _tag: "request_in_progress", reference })
+        yield* TestClock.adjust("91 seconds")
+        expect(yield* say(command)).toMatchObject({ reference, status: "pending" })
+        expect(yield* say(command)).toMatchObject({ reference, status: "pending" })
+        const other = { ...command, source: { ...source, msisdn: Redacted.make("+256772123457") } }
+        expect(yield* Effect.flip(say(other))).toMatchObject({ _tag: "validation_failed", issues: [{ path: "source.msisdn" }] })
+        yield* TestClock.adjust("2 minutes")
+        yield* (yield* OutcomePoller).round
+        expect(yield* say(command)).toMatchObject({ reference, status: "successful" })
+      }).pipe(Effect.provideContext(node))
+      expect(yield* Effect.promise(() => simulator.executions(reference))).toHaveLength(1)
     }).pipe(Effect.scoped)
   )
 })
