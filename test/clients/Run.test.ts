@@ -120,6 +120,15 @@ describe("payouts.run", () => {
     ])
   })
 
+  it("takes a failure that the provider contradicts for no end, because the row may be paid, and reads it again", async () => {
+    const { read, run, sent } = given((name) => refused("indeterminate_outcome", false, { reference: `R${name}` }, 409))
+    Object.assign(read, { status: "failed", needs_review: true })
+    expect(statuses(await run([item(2)]))).toEqual(["pending", "nov-2 unknown"])
+    Object.assign(read, { status: "failed", needs_review: false })
+    expect(statuses(await run([item(2)]))).toEqual(["finished", "nov-2 failed"])
+    expect(sent).toEqual(["nov-2"])
+  })
+
   it("waits as long as the gateway asks it to, however often", async () => {
     const { run, sent } = given((name, times) => (times < 7 ? refused("rate_limited", false, {}, 429) : paid(name, times)))
     expect((await run([item(2)])).state).toBe("finished")

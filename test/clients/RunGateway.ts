@@ -19,7 +19,7 @@ export const refused = (code: string, isReplayed: boolean, details: object = {},
     {
       code: status,
       message: "no",
-      error: { code, message: "no", terminal: status === 422, retriable: status === 429, ambiguous: false, details }
+      error: { code, message: "no", terminal: status === 422, retriable: status === 429, ambiguous: status === 409, details }
     },
     { status, headers: isReplayed ? replayed : status === 429 ? { "Retry-After": "0" } : {} }
   )
@@ -42,6 +42,8 @@ export const given = (answer: Answer, available = 1_000_000, entries: Array<RunE
   const earlier = new Map<string, string>()
   /** What keys made, and when, as the list of transactions has it: a create says it itself. */
   const made = new Map<string, string>()
+  /** How payouts are read that are not successful. */
+  const read: Partial<Record<"status" | "needs_review", string | boolean>> = {}
   const send: typeof fetch = async (input, init) => {
     const request = new Request(input, init)
     const { pathname, searchParams } = new URL(request.url)
@@ -50,7 +52,7 @@ export const given = (answer: Answer, available = 1_000_000, entries: Array<RunE
       const at = earlier.get(asked) ?? made.get(asked)
       return success({ items: at === undefined ? [] : [payout(`O${asked}`, at)], next_cursor: null })
     }
-    if (request.method === "GET") return success(payout(pathname.split("/").at(-1) ?? ""))
+    if (request.method === "GET") return success({ ...payout(pathname.split("/").at(-1) ?? ""), ...read })
     if (pathname === "/v1/payouts/quotes") {
       const { items } = JSON.parse(await request.text())
       quoted.push(items.length)
@@ -86,7 +88,7 @@ export const given = (answer: Answer, available = 1_000_000, entries: Array<RunE
   const store = { entries: async () => [...entries], keep: async (entry: RunEntry) => void entries.push(entry) }
   const run = (items: ReadonlyArray<RunItem>, confirm = () => true, name = "nov", atOnce = 1) =>
     gateway.payouts.run({ name, items, store, confirm, atOnce, pauseMs: 1, signal: stop.signal })
-  return { run, sent, quoted, entries, earlier, made, stop }
+  return { run, sent, quoted, entries, earlier, made, read, stop }
 }
 export const statuses = ({ rows, state }: RunReport) => [state, ...rows.map(({ key: name, status }) => `${name} ${status}`)]
 export const paid: Answer = (name) => success(payout(`R${name}`), 201)

@@ -204,6 +204,11 @@ describe("the TypeScript client", () => {
       () => success(settled)
     )
     expect(await gateway.payouts.waitFor(reference, { pauseMs: 1 })).toEqual(settled)
+    const contested = answered(
+      () => success({ reference, status: "failed", needs_review: true }),
+      () => success(settled)
+    )
+    expect(await contested.gateway.payouts.waitFor(reference, { pauseMs: 1 })).toEqual(settled)
     const never = answered(() => success(pending)).gateway
     expect(await told(never.payouts.waitFor(reference, { pauseMs: 1, timeoutMs: 5 }))).toEqual([
       "ambiguous",

@@ -198,6 +198,10 @@ export const follow = async (screen: Screen, session: Session, first: Schema.Tra
 export const show = (screen: Screen, view: Schema.Transaction): void => {
   if (!screen.asJson) screen.line(`${view.kind} ${view.reference} is `, statusOf(view.status))
   screen.result(view)
+  if (!screen.asJson && view.needs_review) {
+    screen.line()
+    screen.line("An operator has to establish what happened: reverse nothing and pay nothing again until needs_review is false")
+  }
   if (!screen.asJson && view.status === "requires_action") {
     screen.line()
     screen.line(

@@ -6,6 +6,7 @@ import {
   apply,
   type Ended,
   hasAnswer,
+  isFailureContested,
   isNotSent,
   isOpen,
   isUnderWay,
@@ -56,7 +57,7 @@ export interface RunProgress {
 
 /**
  * `not_sent`: under no key, or refused for now. After a refusal for want of float it goes under its next key, after any other under the same.
- * `unknown`: sent, without an answer that can be believed. `refused`: not made, for good.
+ * `unknown`: sent, without an answer that can be believed, or failed with `needs_review`, so that it may be paid. `refused`: not made, for good.
  */
 export type RunStatus = Payout["status"] | "not_sent" | "unknown" | "refused"
 
@@ -203,7 +204,8 @@ class Run {
     const end = Date.now() + waitMs
     for (let pause = pauseMs; ; pause = Math.min(pause * 1.5, LONGEST_PAUSE_MS)) {
       await this.#look()
-      if (!this.#rows.some(isOpen) || this.isStopped || Date.now() + pause > end) return
+      // A contested failure waits for an operator, which takes longer than a run.
+      if (!this.#rows.some((row) => isOpen(row) && !row.contested) || this.isStopped || Date.now() + pause > end) return
       await sleep(pause, signal)
     }
   }
@@ -317,8 +319,10 @@ class Run {
     this.#taken ??= taken
   }
 
-  async #keepEnd(row: Row, { failure, fees_minor, reference, status }: Payout): Promise<void> {
-    if (status !== "successful" && status !== "failed") return
+  async #keepEnd(row: Row, made: Payout): Promise<void> {
+    const { failure, fees_minor, reference, status } = made
+    row.contested = isFailureContested(made)
+    if (row.contested || (status !== "successful" && status !== "failed")) return
     const payout: Ended = { reference, status, fees_minor, failure: failure?.code ?? null }
     await this.#keep(row, { type: "ended", row: row.row, payout })
   }
@@ -344,7 +348,7 @@ class Run {
     }
     if (ended !== null) return { ...shown, status: ended.status, failure: ended.failure }
     if (refusedFor !== null) return { ...shown, status: reference === null ? "refused" : "failed", failure: refusedFor }
-    if (reference !== null) return { ...shown, status: "pending", failure: null }
+    if (reference !== null) return { ...shown, status: row.contested ? "unknown" : "pending", failure: null }
     return { ...shown, status: row.sending ? "unknown" : "not_sent", failure: null }
   }
 }

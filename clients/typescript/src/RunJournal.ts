@@ -21,6 +21,10 @@ export type RunEntry =
 
 export type Ended = Pick<Payout, "reference" | "status" | "fees_minor"> & { readonly failure: string | null }
 
+/** It failed or expired, and its provider contradicts that: money may have moved, and an operator has to establish it. */
+export const isFailureContested = ({ needs_review, status }: { readonly needs_review?: boolean; readonly status: string }) =>
+  needs_review === true && (status === "failed" || status === "expired")
+
 /** Where a run keeps its entries. */
 export interface RunStore {
   /** All that were kept, in their order. */
@@ -54,6 +58,8 @@ export interface Row {
   sentUnder: string | null
   sending: boolean
   reference: string | null
+  /** Its payout's failure is contested, which no entry says: it is read again. */
+  contested: boolean
   ended: Ended | null
   refusedFor: string | null
   /** Its key is an earlier run's: nothing of it is this run's. */
@@ -90,6 +96,7 @@ export const rowsOf = (name: string, bodies: ReadonlyArray<PlannedRow>, kept: Re
       sentUnder: null,
       sending: false,
       reference: null,
+      contested: false,
       ended: null,
       refusedFor: null,
       taken: false

@@ -2,6 +2,7 @@ import { asAmbiguous, isOpen, sleep } from "./Attempts.ts"
 import type { Call, CallOptions, Connection } from "./Connection.ts"
 import { GatewayError } from "./Errors.ts"
 import { type RunOptions, type RunReport, runPayouts } from "./Run.ts"
+import { isFailureContested } from "./RunJournal.ts"
 import type { Collection, Exchange, Operations, Payout, Transaction } from "./Schema.ts"
 import type { Query } from "./Signing.ts"
 
@@ -18,7 +19,7 @@ export interface WaitOptions<Record> extends CallOptions {
   readonly timeoutMs?: number
   /** The first pause; each is half as long again, up to 30 s. */
   readonly pauseMs?: number
-  /** What you wait for: a final status unless you say otherwise. */
+  /** What you wait for: a final status unless you say otherwise. A failure or expiry with `needs_review` is none: money may have moved. */
   readonly until?: (record: Record) => boolean
 }
 
@@ -163,7 +164,7 @@ const recordOf = <Record>(made: Promise<Record>, read: (reference: string) => Pr
 const WAIT_MS = 600_000
 const LONGEST_PAUSE_MS = 30_000
 
-const waitFor = async <Record extends { readonly status: string }>(
+const waitFor = async <Record extends { readonly status: string; readonly needs_review: boolean }>(
   read: (reference: string, options: CallOptions) => Promise<Record>,
   reference: string,
   { pauseMs = 1000, signal, timeoutMs = WAIT_MS, until = isFinal }: WaitOptions<Record>
@@ -179,7 +180,8 @@ const waitFor = async <Record extends { readonly status: string }>(
   }
 }
 
-const isFinal = ({ status }: { readonly status: string }): boolean => status !== "pending" && status !== "requires_action"
+const isFinal = (record: { readonly status: string; readonly needs_review: boolean }): boolean =>
+  record.status !== "pending" && record.status !== "requires_action" && !isFailureContested(record)
 
 /** A question that failed is asked again. */
 const unlessTerminal = (error: unknown): undefined => {
