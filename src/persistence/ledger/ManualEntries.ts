@@ -189,11 +189,25 @@ export const manualEntries = ({ applyAll, randomSource, sql, trail }: Tools) => 
     return coveringReceivable(entry, (currency) => held.get(currency) ?? nothing)
   })
 
+  /** The windows in which a record was counted and that began after this time, in the order in which every statement locks them. */
+  const windowsOf = Effect.fnUntraced(function* ({ appId, reference }: ApplyStep["next"], after: string) {
+    return yield* decodeWindows(
+      yield* sql`SELECT g.app_id, g.mode, g.name, g.subject, g.starts_at::text AS starts_at, g.amount
+      FROM transactions t CROSS JOIN LATERAL counted_windows(t.app_id, t.mode, t.party_hash, t.counted) AS g
+      WHERE t.app_id = ${appId} AND t.reference = ${reference} AND g.starts_at > ${after}::timestamptz
+      ORDER BY g.app_id COLLATE "C", g.mode COLLATE "C", g.name COLLATE "C", g.subject COLLATE "C", g.starts_at`
+    )
+  })
+
   /** A ruling on a collection, or on a payout that refunds one, counts as a decision about its refunds (`refundFence`). */
-  const decideAboutRefunds = Effect.fnUntraced(function* (record: ApplyStep["next"]) {
+  const decideAboutRefunds = Effect.fnUntraced(function* ({ next: record, restoreLimits }: ApplyStep) {
     const { appId, mode } = record
     const collection = record.kind === "payout" ? record.refundOf : record.kind === "collection" ? record.reference : undefined
     if (collection === undefined) return
+    // What a release gives back comes before the window of refunds, in the order of locks.
+    for (const { app_id, mode, name, starts_at, subject } of restoreLimits ? yield* windowsOf(record, "-infinity") : [])
+      yield* sql`SELECT FROM counters WHERE app_id = ${app_id} AND mode = ${mode} AND name = ${name} AND subject = ${subject}
+        AND starts_at = ${starts_at}::timestamptz FOR UPDATE`
     const read = sql`SELECT created_at FROM transactions WHERE app_id = ${appId} AND reference = ${collection} AND kind = 'collection'`
     for (const { created_at } of yield* decodeCreated(yield* read))
       yield* sql`INSERT INTO counters AS c (app_id, mode, name, subject, starts_at, used)
@@ -205,15 +219,10 @@ export const manualEntries = ({ applyAll, randomSource, sql, trail }: Tools) => 
    * A payout that failed no longer counts in any window. If it was paid after all, it counts again in those that began less
    * than a day ago; older ones have ended. Its row records this for `ledger verify`.
    */
-  const countAgain = Effect.fnUntraced(function* ({ line, next: { appId, reference } }: ApplyStep) {
+  const countAgain = Effect.fnUntraced(function* ({ line, next }: ApplyStep) {
+    const { appId, reference } = next
     const since = iso(line.at - LONGEST_WINDOW_MS)
-    // In the order in which every statement locks windows.
-    const windows = yield* decodeWindows(
-      yield* sql`SELECT g.app_id, g.mode, g.name, g.subject, g.starts_at::text AS starts_at, g.amount
-      FROM transactions t CROSS JOIN LATERAL counted_windows(t.app_id, t.mode, t.party_hash, t.counted) AS g
-      WHERE t.app_id = ${appId} AND t.reference = ${reference} AND g.starts_at > ${since}::timestamptz
-      ORDER BY g.app_id COLLATE "C", g.mode COLLATE "C", g.name COLLATE "C", g.subject COLLATE "C", g.starts_at`
-    )
+    const windows = yield* windowsOf(next, since)
     if (windows.length === 0) return
     for (const { amount, app_id, mode, name, starts_at, subject } of windows)
       yield* sql`INSERT INTO counters AS c (app_id, mode, name, subject, starts_at, used)
@@ -234,7 +243,7 @@ export const manualEntries = ({ applyAll, randomSource, sql, trail }: Tools) => 
       )
       if (locked?.revision !== step.expectedRevision) return { _tag: "Stale" } satisfies ApplyOutcome
       if (step.countsAgain === true) yield* countAgain(step)
-      yield* decideAboutRefunds(step.next)
+      yield* decideAboutRefunds(step)
       const entry =
         step.entry?.phase === "correct"
           ? nextCorrection(yield* coverFromFloat(step.entry, appId, mode), locked.slots)

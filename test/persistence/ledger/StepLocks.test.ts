@@ -2,8 +2,10 @@ import { it } from "@effect/vitest"
 import { Context, Deferred, Effect, Fiber } from "effect"
 import { SqlClient } from "effect/sql"
 import { describe, expect } from "vitest"
+import { Reference } from "../../../src/domain/Ids.ts"
 import { debit } from "../../../src/domain/Ledger.ts"
 import { minor } from "../../../src/domain/Money.ts"
+import { REFUND_WINDOW, REFUNDABLE_MS } from "../../../src/domain/Refund.ts"
 import { applyStatement } from "../../../src/persistence/ledger/FloatLedgerPg.ts"
 import { openStatement } from "../../../src/persistence/ledger/OpenSteps.ts"
 import { FloatLedger } from "../../../src/services/ports/FloatLedger.ts"
@@ -11,6 +13,7 @@ import { everyRow } from "../../support/LedgerRows.ts"
 import { appId, applyStep, given, openStep, succeeded } from "../../support/LedgerSteps.ts"
 import { waitsForLock } from "../../support/LockWaits.ts"
 import { givenClaim } from "../../support/PaymentRequests.ts"
+import { facts } from "../../support/SampleFacts.ts"
 import { NOON } from "../../support/SampleTransactions.ts"
 import { auditEntry } from "../../support/TestDatabase.ts"
 import { givenLedger } from "../../support/TestLedger.ts"
@@ -200,6 +203,47 @@ describe("steps that are counted in the same windows, named in other orders,", (
         expect(used).toStrictEqual(counters.map(() => ({ used: String(claims.length) })))
       }).pipe(Effect.scoped)
     )
+})
+
+describe("a ruling on a refund", () => {
+  it.live("waits for another refund of its collection that is counted in the same windows, and is applied then", () =>
+    Effect.gen(function* () {
+      const { claims, node, url } = yield* givenClaims(["ruled", "opened"])
+      const [ruled, opened] = claims
+      if (ruled === undefined || opened === undefined) return yield* Effect.die(new Error("two claims were made"))
+      const [sql, ledger] = [Context.get(node, SqlClient.SqlClient), Context.get(node, FloatLedger)]
+      const [another, holder] = [yield* givenLedger(url), Context.get(yield* givenLedger(url), SqlClient.SqlClient)]
+      const refundOf = Reference.make("C".repeat(26))
+      yield* sql`INSERT INTO transactions (app_id, reference, mode, kind, status, needs_review, provider, revision, record, created_at)
+        VALUES (${appId}, ${refundOf}, 'live', 'collection', 'successful', false, 'eversend', 1, '{}', to_timestamp(${NOON / 1000}))`
+      const until = NOON + REFUNDABLE_MS
+      const fence = { ...counter, name: REFUND_WINDOW, subject: refundOf, startsAt: until, endsAt: until, window: null }
+      const refund = (claim: typeof ruled) => {
+        const { transaction, ...step } = openStep(claim, 1_000n)
+        return { ...step, transaction: { ...transaction, refundOf }, counters: [counter, fence] }
+      }
+      yield* ledger.open(refund(ruled))
+      const released = yield* Effect.provideContext(applyStep(ruled, facts(1_000n).Refused), node)
+
+      const [isHeld, isFree] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
+      const holding = yield* holder`SELECT FROM counters WHERE name = ${hour.name} FOR UPDATE`.pipe(
+        Effect.andThen(Deferred.succeed(isHeld, undefined)),
+        Effect.andThen(Deferred.await(isFree)),
+        holder.withTransaction,
+        Effect.forkChild
+      )
+      yield* Deferred.await(isHeld)
+      const statement = openStatement([{ ...refund(opened), traceparent }])
+      const opening = yield* Effect.forkChild(Context.get(another, SqlClient.SqlClient).unsafe<{ verdict: string }>(...statement))
+      yield* waitsForLock(holder)
+      const ruling = yield* Effect.forkChild(ledger.resolve({ ...released, response: null }, auditEntry()))
+      yield* waitsForLock(holder, 2)
+      yield* Deferred.succeed(isFree, undefined)
+      yield* Fiber.join(holding)
+      expect((yield* Fiber.join(opening)).map(({ verdict }) => verdict)).toStrictEqual(["Opened"])
+      expect(yield* Fiber.join(ruling)).toStrictEqual({ _tag: "Applied" })
+    }).pipe(Effect.scoped)
+  )
 })
 
 describe("a step decided against an older revision", () => {
