@@ -74,6 +74,11 @@ describe("a tenant's command line", () => {
         const { reference } = JSON.parse(again.output)
         expect(paid.output).toContain(reference)
         expect((yield* result("payout", "get", reference)).status).toBe("successful")
+        const other = yield* run(...pay.with(pay.indexOf("1000"), "1001"))
+        expect(other.errors).toMatch(
+          /^idempotency_key_reused: .* outcome stands: look at it with list --idempotency-key order-7, and take another key only for another payment\.$/
+        )
+        expect((yield* result("payout", "list", "--idempotency-key", "order-7")).items).toMatchObject([{ reference }])
 
         const body = join(folder, "payout.json")
         const destination = { type: "momo", msisdn: "256772120001", network: "MTN", country: "UG" }

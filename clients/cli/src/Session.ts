@@ -139,6 +139,9 @@ export class Session {
   #advice({ class: kind, code, reference, retryAfterSeconds }: Known, key: string): string {
     if (code === "unauthorized") return this.#clockAdvice()
     if (code === "otp_incorrect") return "Ask the payer for the code again."
+    // Another key for the same payment would pay twice.
+    if (code === "idempotency_key_reused")
+      return `The key's first request had another body, and its outcome stands: look at it with list${key.replace(" with", "")}, and take another key only for another payment.`
     if (kind === "terminal") return "It will not succeed as it is: change it."
     if (kind === "retriable")
       return `Nothing moved: run it again${retryAfterSeconds === undefined ? "" : ` in ${retryAfterSeconds} s`}${key}.`
