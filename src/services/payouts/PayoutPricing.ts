@@ -363,12 +363,18 @@ const askPrice = (
   return Effect.map(
     largestAmountWithin(terms.amount, route.corridor.minimum ?? ZERO, quoteOf),
     ({ amount, quote, reachesMinimum: reaches }) => ({
-      // Below the minimum, the figures show what is left of the whole amount after its fee.
-      quote: reaches ? quote : { ...quote, principal: amount, destinationAmount: amount },
+      quote: reaches ? quote : leftOf(quote, amount),
       reachesMinimum: reaches
     })
   )
 }
+
+/** Below the minimum, the figures show what is left of the whole amount after its fee, at the rate of its quote. */
+const leftOf = (whole: PayoutQuote, left: MinorUnits): PayoutQuote => ({
+  ...whole,
+  principal: left,
+  destinationAmount: whole.principal === ZERO ? ZERO : minor((whole.destinationAmount * left) / whole.principal)
+})
 
 const reachesMinimum = ({ corridor }: PayoutRoute, quote: PayoutQuote): boolean =>
   corridor.minimum === null || quote.principal >= corridor.minimum

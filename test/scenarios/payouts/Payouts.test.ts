@@ -70,6 +70,27 @@ layer(Stack.layer(), { excludeTestServices: true })("payouts", (it) => {
       { ...plain, ...bank, ...deducted, total_amount_minor: 10_000, destination_amount_minor: 4_600, meets_minimum: false }
     ],
     [
+      "what would arrive in the recipient's currency, where the deducted fee leaves less than the minimum",
+      momoPayout("", {
+        ...deducted,
+        amount_minor: 1_400,
+        amount_type: "SOURCE",
+        destination_currency: "KES",
+        destination: { type: "momo", msisdn: "254712001234", network: "MPESA", country: "KE" }
+      }),
+      {
+        ...plain,
+        ...deducted,
+        amount_minor: 1_400,
+        amount_type: "SOURCE",
+        total_amount_minor: 1_400,
+        destination_currency: "KES",
+        destination_amount_minor: 1_394,
+        rate: expect.stringMatching(/^0\.0348/),
+        meets_minimum: false
+      }
+    ],
+    [
       "null figures where the provider does not quote so little",
       bankPayout("1234", { amount_minor: 9_999 }),
       {
