@@ -19,6 +19,8 @@ import { fits, keySeal, secretOf } from "../vault/AccessSeals.ts"
 const TREATMENTS_KEPT = 10_000
 const COLUMNS =
   'app_id AS "appId", status, capabilities, pinned_provider AS pinned, repeat_sales AS "repeatSales", created_at AS "createdAt"'
+/** Not against a key that is being issued, which holds the head of the audit log and names its tenant. */
+const HELD = "FOR NO KEY UPDATE"
 const defaultTreatment: Pick<Tenant, "pinned" | "repeatSales"> = { pinned: null, repeatSales: false }
 
 const tenants = rowsOf(Schema.Struct({ ...Tenant.fields, createdAt: Moment }))
@@ -110,7 +112,7 @@ const senderChange = ({
     function* (appId: AppId, sender: Sender | null, audit: AuditEntry) {
       const text = sender === null ? null : Redacted.make(yield* encodeSender(sender))
       const sealed = text === null ? null : byteaText(yield* vault.seal(senderPurpose(appId), text))
-      const locked = sql`SELECT FROM tenants WHERE app_id = ${appId} FOR UPDATE`
+      const locked = sql`SELECT FROM tenants WHERE app_id = ${appId} ${sql.literal(HELD)}`
       return yield* trail.change({ change: "tenant sender", to: { app_id: appId, sender_sealed: sealed } }, audit, locked)
     },
     (effect) => Effect.ensuring(Effect.orDie(effect), forget)
@@ -125,7 +127,9 @@ const changesOf = (sql: SqlClient.SqlClient, trail: AuditTrail, forget: Effect.E
       audit: AuditEntry,
       isAsSeen: (tenant: Tenant) => Effect.Effect<boolean> = () => Effect.succeed(true)
     ) {
-      const [before] = yield* tenants(sql`SELECT ${sql.literal(COLUMNS)} FROM tenants WHERE app_id = ${appId} FOR UPDATE`)
+      const [before] = yield* tenants(
+        sql`SELECT ${sql.literal(COLUMNS)} FROM tenants WHERE app_id = ${appId} ${sql.literal(HELD)}`
+      )
       if (before === undefined || !(yield* isAsSeen(before))) return Option.none<Tenant>()
       const after = { ...before, ...changed(before) }
       const { capabilities, pinned, repeatSales, status } = after

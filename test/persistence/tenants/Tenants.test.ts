@@ -1,5 +1,5 @@
 import { describe, it } from "@effect/vitest"
-import { Context, Effect, Exit, Option, Redacted } from "effect"
+import { Context, Deferred, Effect, Exit, Fiber, Option, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { expect } from "vitest"
@@ -11,6 +11,7 @@ import { AuditLog } from "../../../src/services/ports/AuditLog.ts"
 import { Nonces } from "../../../src/services/ports/Nonces.ts"
 import { type NewKey, Tenants } from "../../../src/services/ports/Tenants.ts"
 import { Vault } from "../../../src/services/ports/Vault.ts"
+import { waitsForLock } from "../../support/LockWaits.ts"
 import { auditEntry, givenDatabase, givenNode, givenTenant, tenant } from "../../support/TestDatabase.ts"
 
 const { appId } = tenant
@@ -33,6 +34,31 @@ describe("a tenant", () => {
       expect(yield* tenants.find(AppId.make("absent"))).toEqual(Option.none())
       expect(yield* tenants.list).toEqual([tenant])
       expect(yield* Context.get(node, AuditLog).list(10)).toHaveLength(1)
+    })
+  )
+
+  it.effect("is frozen while a key of its own is issued at another node", () =>
+    Effect.gen(function* () {
+      const url = yield* givenDatabase
+      const [one, other, third] = yield* Effect.all([givenNode(url), givenNode(url), givenNode(url)])
+      yield* givenTenant(one)
+      const sql = Context.get(third, SqlClient.SqlClient)
+      const [isHeld, isFree] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
+      const holder = yield* sql`SELECT FROM audit_head_locked()`.pipe(
+        Effect.andThen(Deferred.succeed(isHeld, undefined)),
+        Effect.andThen(Deferred.await(isFree)),
+        sql.withTransaction,
+        Effect.forkScoped
+      )
+      yield* Deferred.await(isHeld)
+      const issuing = yield* Effect.forkScoped(Context.get(one, Tenants).issueKey(key, auditEntry()))
+      yield* waitsForLock(sql)
+      const freezing = yield* Effect.forkScoped(Context.get(other, Tenants).setStatus(appId, "frozen", auditEntry()))
+      yield* waitsForLock(sql, 2)
+      yield* Deferred.succeed(isFree, undefined)
+      yield* Fiber.join(holder)
+      expect(yield* Fiber.join(issuing)).toBe(true)
+      expect(yield* Fiber.join(freezing)).toEqual(Option.some({ ...tenant, status: "frozen" }))
     })
   )
 
