@@ -15,15 +15,18 @@ export const ConsoleSessionsPg = layerOf(ConsoleSessions)(function* () {
   const sql = yield* SqlClient.SqlClient
   const { hash } = yield* Vault
   const trail = auditTrail(sql, hash)
+  /** The removal of an operator holds the audit log's head when it locks the operator and the sessions, so here it comes first, too. */
+  const behindHead = <A, E>(written: Effect.Effect<A, E>) => Effect.andThen(sql`SELECT FROM audit_head_locked()`, written)
 
   return {
     begin: Effect.fn("ConsoleSessions.begin")(function* ({ at, operator, replaces, tokenHash }, { longestMs }, audit) {
       yield* sql`DELETE FROM console_sessions WHERE created_at <= ${iso(at - longestMs)}::timestamptz OR token_hash = ${replaces}`.pipe(
         Effect.orDie
       )
+      // None for an operator who was removed since the token was compared.
       yield* trail.with(
-        sql`INSERT INTO console_sessions (token_hash, operator, created_at, last_used_at)
-        VALUES (${tokenHash}, ${operator}, ${iso(at)}::timestamptz, ${iso(at)}::timestamptz) RETURNING operator`,
+        behindHead(sql`INSERT INTO console_sessions (token_hash, operator, created_at, last_used_at)
+        SELECT ${tokenHash}, o.name, ${iso(at)}::timestamptz, ${iso(at)}::timestamptz FROM operators o WHERE o.name = ${operator} RETURNING operator`),
         audit
       )
     }),
@@ -39,7 +42,9 @@ export const ConsoleSessionsPg = layerOf(ConsoleSessions)(function* () {
     }),
 
     end: Effect.fn("ConsoleSessions.end")((tokenHash, audit) =>
-      Effect.asVoid(trail.with(sql`DELETE FROM console_sessions WHERE token_hash = ${tokenHash} RETURNING operator`, audit))
+      Effect.asVoid(
+        trail.with(behindHead(sql`DELETE FROM console_sessions WHERE token_hash = ${tokenHash} RETURNING operator`), audit)
+      )
     ),
 
     failures: Effect.fn("ConsoleSessions.failures")((subjects, after) =>
