@@ -91,7 +91,8 @@ const rowOf = (line: number, cells: ReadonlyArray<string>, names: ReadonlyArray<
   const reference = cell("reference").toUpperCase()
   const named = isReference(reference) ? reference : maskedText(cell("reference").slice(0, LONGEST_SHOWN))
   const bad = (why: string): BadRow => ({ line, reference: named, why })
-  if (cells.length > names.length) return bad(`it has ${cells.length} values, and the header names ${names.length}`)
+  // A row with fewer values may be the end of a file that was cut off.
+  if (cells.length !== names.length) return bad(`it has ${cells.length} values, and the header names ${names.length}`)
   if (!isReference(reference)) return bad("the reference is none of ours: it has 26 characters")
   const outcome = cell("outcome").toLowerCase()
   if (outcome !== "successful" && outcome !== "failed") return bad("the outcome is successful or failed")
