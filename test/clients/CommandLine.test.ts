@@ -1,4 +1,5 @@
-import { readdir, readFile, stat, writeFile } from "node:fs/promises"
+import { mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises"
+import { createServer, type Server } from "node:http"
 import { join } from "node:path"
 import { layer } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
@@ -13,6 +14,14 @@ import { receiver } from "../support/WebhookReceiver.ts"
 import { command, givenPerson } from "./Person.ts"
 
 const TO_JANE = ["--amount-minor", "1000", "--currency", "UGX", "--country", "UG", "--msisdn", "256772123456", "--network", "MTN"]
+
+const listening = (server: Server) =>
+  Effect.callback<number>((resume) => {
+    server.listen(0, "127.0.0.1", () => {
+      const address = server.address()
+      resume(Effect.succeed(typeof address === "object" && address !== null ? address.port : 0))
+    })
+  })
 
 describe("a tenant's command line", () => {
   layer(Stack.layer({}, { beside: everyOther }), { excludeTestServices: true })((it) => {
@@ -116,6 +125,28 @@ describe("a tenant's command line", () => {
         expect(incomplete.errors).toMatch(/^validation_failed: destination.network .* change it\.$/)
         expect((yield* create(...TO_JANE, "--idempotency-key", "k-2")).errors).toMatch(/^insufficient_tenant_float: /)
         expect((yield* run("payout", "get", "nothing")).errors).toMatch(/^not_found: /)
+      })
+    )
+
+    it.effect("does not take a request in progress for a refusal, nor for another server's answer", () =>
+      Effect.gen(function* () {
+        const { folder, run } = yield* givenPerson(yield* tenantOn((yield* Stack).gateway))
+        const error = {
+          code: "request_in_progress",
+          message: "busy",
+          terminal: false,
+          retriable: true,
+          ambiguous: false,
+          details: {}
+        }
+        const busy = createServer((_, answer) => answer.writeHead(409).end(JSON.stringify({ code: 409, message: "busy", error })))
+        const address = yield* Effect.acquireRelease(listening(busy), () => Effect.sync(() => busy.close()))
+        const login = { url: `http://127.0.0.1:${address}`, app_id: "a", key_id: "k", api_key: "x", signing_secret: "s" }
+        yield* Effect.promise(() => mkdir(join(folder, "payment-gateway")))
+        yield* Effect.promise(() => writeFile(join(folder, "payment-gateway", "default.json"), JSON.stringify(login)))
+        expect((yield* run("payout", "create", ...TO_JANE, "--idempotency-key", "k-3")).errors).toBe(
+          "request_in_progress: busy. It may have been accepted: run the same command with --idempotency-key k-3, which never does it twice"
+        )
       })
     )
 

@@ -132,6 +132,8 @@ export class Session {
 
   #silence({ cause, status }: Known): string {
     const { url } = this.profile
+    // The gateway's own answer, which proves nothing about an earlier request with the key.
+    if (isGatewayError(cause)) return `${cause.message.replace(/[.!]$/, "")}.`
     if (status !== undefined) return `${url} answered ${status}, and not as a payment gateway does: is it the right address?`
     return `no answer from ${url} (${reasonOf(cause)}).`
   }
