@@ -17,6 +17,18 @@ export const wrongCodeBugs: ReadonlyArray<Bug> = [
     ]
   },
   {
+    name: "refuse what an earlier authorization may have charged",
+    breaks: "no terminal refusal says that nothing moved once a code was submitted",
+    test: "test/scenarios/collections/CodeCrash.test.ts",
+    edits: [
+      {
+        file: "src/services/collections/CodeFlow.ts",
+        text: 'if (state === "unheard") return state',
+        instead: 'if (state === "unheard") return "not placed"'
+      }
+    ]
+  },
+  {
     name: "forget a charge whose code was called wrong",
     breaks: "a payer is not charged again beside a charge whose code was called wrong, and which was made",
     test: WRONG_CODES,
