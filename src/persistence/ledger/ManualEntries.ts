@@ -204,7 +204,7 @@ export const manualEntries = ({ applyAll, randomSource, sql, trail }: Tools) => 
     const { appId, mode } = record
     const collection = record.kind === "payout" ? record.refundOf : record.kind === "collection" ? record.reference : undefined
     if (collection === undefined) return
-    // What a release gives back comes before the window of refunds, in the order of locks.
+    // The windows that a release gives back come before the window of refunds, in the order of locks.
     for (const { app_id, mode, name, starts_at, subject } of restoreLimits ? yield* windowsOf(record, "-infinity") : [])
       yield* sql`SELECT FROM counters WHERE app_id = ${app_id} AND mode = ${mode} AND name = ${name} AND subject = ${subject}
         AND starts_at = ${starts_at}::timestamptz FOR UPDATE`
