@@ -205,11 +205,9 @@ export const sentToReview = <R extends Transaction>(record: R, at: Instant): R =
 export const leftToAPerson = <R extends Transaction>(record: R, fact: Fact, at: Instant): Decision<R> =>
   unchanged(withReport(record, record.needsReview ? record : sentToReview(record, at), fact))
 
-/** Its review was opened by this report, and the provider has reported nothing since. */
-export const isOpenedBy = ({ needsReview, said, saidAtOpening }: Transaction, fact: Fact): boolean => {
-  const report = reportOf(fact)
-  return needsReview && said?.at(-1) === report && saidAtOpening?.at(-1) === report
-}
+/** Its review was opened by this report, and the provider has reported nothing new since. */
+export const isOpenedBy = ({ needsReview, said = [], saidAtOpening = [] }: Transaction, fact: Fact): boolean =>
+  needsReview && saidAtOpening.at(-1) === reportOf(fact) && said.every((report) => saidAtOpening.includes(report))
 
 export const isKnownToRuling = ({ ruling }: Transaction, fact: Fact): boolean => {
   const report = reportOf(fact)

@@ -206,10 +206,21 @@ const dispute = clawback({
   reason: null,
   answerBy: null
 })
+const stated: Fact = { _tag: "FeeStated", fee: minor(800n), note: "row" }
+const again: Fact = {
+  _tag: "Succeeded",
+  providerReference: CHARGE,
+  amount: minor(50_000n),
+  currency: "UGX",
+  fee: null,
+  note: "status successful"
+}
 const foreign: Fact = { _tag: "Mismatched", note: "status successful, for another number" }
 
 it.effect.each<readonly [string, Collection, number]>([
-  ["that its fee opened", told(paid, { _tag: "FeeStated", fee: minor(800n), note: "row" }), 1],
+  ["that its fee opened", told(paid, stated), 1],
+  ["that its fee opened, after a poll that says nothing new", told(told(told(paid, again), stated), again), 1],
+  ["that its fee opened, after a dispute", told(told(paid, stated), dispute), 0],
   ["that a dispute opened, whose money a ruling on the fee would leave credited", told(paid, dispute), 0],
   ["of another request under the same reference", told({ ...paid, status: "pending", fees: null, completedAt: null }, foreign), 0]
 ])("a statement's row of a charge alone rules on a review %s: %#", ([, record, count]) =>
