@@ -2,6 +2,7 @@ import { describe, expect, it } from "@effect/vitest"
 import { Effect, Exit, Layer, Option, Redacted } from "effect"
 import { ProviderError } from "../../../src/domain/errors/Retriable.ts"
 import type { MomoParty } from "../../../src/domain/Party.ts"
+import { RouteTrail } from "../../../src/runtime/RouteTrail.ts"
 import type { Provider } from "../../../src/services/ports/Provider.ts"
 import { ProviderRegistry } from "../../../src/services/ports/ProviderRegistry.ts"
 import { Circuits } from "../../../src/services/routing/Circuits.ts"
@@ -119,6 +120,18 @@ describe("a circuit", () => {
       const { calls, told } = yield* through(call, Effect.succeed(Succeeded), true)
       expect([calls, told]).toStrictEqual([[], Exit.fail(new ProviderError({}))])
     })
+  )
+
+  it.effect.each(reads)(
+    "that is open passes the provider over where a payout is priced, and nowhere else: %s as %s",
+    ([, operation, call]) =>
+      Effect.gen(function* () {
+        const candidate = { provider: "eversend", verdict: "not_asked", attempt: null, why: "" } as const
+        const trail = new Map([["eversend", candidate]])
+        yield* Effect.provideService(through(call, Effect.succeed(Succeeded), true), RouteTrail, trail)
+        const passedOver = { ...candidate, verdict: "circuit_open", why: "quotes" }
+        expect([...trail.values()]).toStrictEqual([operation === "quote" ? passedOver : candidate])
+      })
   )
 
   it.effect.each(moves)("that is open sends nothing of %s, and says so", ([, , call]) =>
