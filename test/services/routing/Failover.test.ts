@@ -3,15 +3,17 @@ import { Effect, Layer, Option } from "effect"
 import { TestClock } from "effect/testing"
 import { minor } from "../../../src/domain/Money.ts"
 import type { Payout } from "../../../src/domain/Payment.ts"
+import type { Transaction } from "../../../src/domain/Transaction.ts"
 import { captureCall } from "../../../src/runtime/CapturedCall.ts"
 import { LatestTime } from "../../../src/runtime/LatestTime.ts"
+import { beginCandidates, candidatesNoted, emptyTrail, RouteTrail } from "../../../src/runtime/RouteTrail.ts"
 import type { PayoutOutcome } from "../../../src/services/ports/Provider.ts"
+import { VelocityLimits } from "../../../src/services/ports/VelocityLimits.ts"
 import { Failover } from "../../../src/services/routing/Failover.ts"
 import { Settlement } from "../../../src/services/settlement/Settlement.ts"
 import { fake } from "../../fakes/Fake.ts"
-import { fakeVelocityLimits } from "../../fakes/FakeTenants.ts"
 import { facts } from "../../support/SampleFacts.ts"
-import { NOON, payout } from "../../support/SampleTransactions.ts"
+import { collection, NOON, payout } from "../../support/SampleTransactions.ts"
 import { givenTelemetry } from "../../support/Telemetry.ts"
 
 const { Accepted, NotSent, Refused, Succeeded, Unknown } = facts(10_000n)
@@ -30,16 +32,23 @@ interface World {
   readonly movingMs?: number
   /** Done in each call. */
   readonly call?: Effect.Effect<void>
+  /** What is sent: a payout, where nothing is said. */
+  readonly record?: Transaction
 }
 
 const names = ["eversend", "pawapay", "mtn"]
 
-/** A payout that the first provider is to send, and that the others could take over; what each was told, and what came of it. */
-const sending = ({ ageMs = 0, answers, call = Effect.void, callMs = 0, moved = null, movingMs = 0 }: World) =>
+/**
+ * A payout that the first provider is to send, and that the others could take over; what each was told, what came of it, and for
+ * which records the ceiling of a test account was given back.
+ */
+const sending = ({ ageMs = 0, answers, call = Effect.void, callMs = 0, moved = null, movingMs = 0, record = payout() }: World) =>
   Effect.gen(function* () {
     yield* TestClock.setTime(NOON + ageMs)
     const sent: Array<string> = []
     const moves: Array<unknown> = []
+    const givenBack: Array<unknown> = []
+    const limits = fake(VelocityLimits, { giveBackCeiling: (...of) => Effect.sync(() => void givenBack.push(of)) })
     const settlement = fake(Settlement, {
       applyFromProvider: (from, news) =>
         Effect.as(
@@ -52,7 +61,7 @@ const sending = ({ ageMs = 0, answers, call = Effect.void, callMs = 0, moved = n
     })
     const ended = yield* Effect.flatMap(Failover, ({ send }) =>
       send({
-        record: payout(),
+        record,
         recordedAt: NOON,
         first: 0,
         send: (turn: number) =>
@@ -76,8 +85,8 @@ const sending = ({ ageMs = 0, answers, call = Effect.void, callMs = 0, moved = n
           )
         }
       })
-    ).pipe(Effect.provide(Layer.provide(Failover.layer, [settlement, fakeVelocityLimits()])))
-    return { ended, sent, moves }
+    ).pipe(Effect.provide(Layer.provide(Failover.layer, [settlement, limits])))
+    return { ended, sent, moves, givenBack }
   })
 
 const rawOf = (name: string) => ({ request: `to ${name}`, response: null })
@@ -90,7 +99,8 @@ describe("a payout", () => {
         expect(yield* sending({ answers: [answer, Accepted] })).toStrictEqual({
           ended: { outcome: answer, raw: rawOf("eversend"), isRerouted: false },
           sent: ["eversend"],
-          moves: []
+          moves: [],
+          givenBack: []
         })
       })
   )
@@ -102,7 +112,8 @@ describe("a payout", () => {
       expect(yield* sending({ answers: [never, Accepted] })).toStrictEqual({
         ended: { outcome: Accepted, raw: rawOf("pawapay"), isRerouted: true },
         sent: ["eversend", "pawapay"],
-        moves: [["eversend", { reference, fact: { ...fact, note }, actor: "request" }]]
+        moves: [["eversend", { reference, fact: { ...fact, note }, actor: "request" }]],
+        givenBack: [[payout().appId, reference]]
       })
     })
   )
@@ -139,6 +150,57 @@ describe("a payout", () => {
   )
 })
 
+describe("what a payment counted in", () => {
+  it.effect.each<readonly [string, World]>([
+    ["a charge, which has no ceiling", { answers: [never, Accepted], record: collection() }],
+    ["a payout that stayed where it is", { answers: [never, Accepted], moved: { provider: "eversend" } }],
+    ["a payout that was answered", { answers: [Accepted, Accepted] }]
+  ])("gives no ceiling back: %s", ([, world]) =>
+    Effect.gen(function* () {
+      expect((yield* sending(world)).givenBack).toStrictEqual([])
+    })
+  )
+})
+
+describe("the candidates of a payout", () => {
+  /** What its notes say of these candidates, and of its outcome. */
+  const noted = (candidates: ReadonlyArray<string>, world: World) =>
+    Effect.gen(function* () {
+      yield* beginCandidates(candidates)
+      const { ended, moves } = yield* sending(world)
+      return { candidates: yield* candidatesNoted, outcome: ended.outcome.note, moves }
+    }).pipe(Effect.provideService(RouteTrail, emptyTrail()))
+  const notSent = "eversend not_sent #1 (connection refused)"
+
+  it.effect("say which of them nothing left for, and which one has it, also in the line that moves it", () =>
+    Effect.gen(function* () {
+      const { candidates, moves, outcome } = yield* noted(names, { answers: [never, Accepted] })
+      const all = `${notSent}; pawapay used #2; mtn not_asked`
+      expect([candidates, outcome]).toStrictEqual([all, Accepted.note])
+      const note = `never sent to eversend, goes to pawapay: connection refused; candidates: ${all}`
+      expect(moves).toMatchObject([["eversend", { fact: { note } }]])
+    })
+  )
+
+  it.effect("say of one whose turn came too late that the payout had moved on, and end the note of one that was never sent", () =>
+    Effect.gen(function* () {
+      const { candidates, outcome } = yield* noted(names, { answers: [never, Accepted], moved: { status: "failed" } })
+      const all = `${notSent}; pawapay moved_on; mtn not_asked`
+      expect([candidates, outcome]).toStrictEqual([all, `connection refused; candidates: ${all}`])
+    })
+  )
+
+  it.effect.each<readonly [string, ReadonlyArray<string>, PayoutOutcome, string]>([
+    ["where there was no other", ["eversend"], never, "connection refused"],
+    ["where there were two", ["eversend", "mtn"], never, `connection refused; candidates: ${notSent}; mtn not_asked`],
+    ["of an answer", names, Unknown, Unknown.note]
+  ])("end the note of one that was never sent, and no other: %s", ([, candidates, answer, note]) =>
+    Effect.gen(function* () {
+      expect((yield* noted(candidates, { answers: [answer] })).outcome).toBe(note)
+    })
+  )
+})
+
 describe("a process that stood still", () => {
   it.effect("sends nothing that was recorded more than thirty seconds ago, to nobody", () =>
     Effect.gen(function* () {
@@ -146,7 +208,8 @@ describe("a process that stood still", () => {
       expect(yield* sending({ answers, ageMs: 30_001 })).toStrictEqual({
         ended: { outcome: tooLate, raw: null, isRerouted: false },
         sent: [],
-        moves: []
+        moves: [],
+        givenBack: []
       })
       expect((yield* sending({ answers, ageMs: 30_000 })).sent).toStrictEqual(["eversend", "pawapay"])
     })
