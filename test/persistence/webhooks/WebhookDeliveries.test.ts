@@ -127,6 +127,28 @@ describe("a recovery", () => {
     })
   )
 
+  it.effect("finds an event that was committed after the one before it, and that a disabled endpoint was not to get", () =>
+    Effect.gen(function* () {
+      const world = yield* given
+      const { sql } = world
+      yield* sql`UPDATE webhook_endpoints SET enabled = false`
+      const [isWritten, mayEnd] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
+      const step =
+        yield* sql`SELECT write_event('acme', 'test', NULL, to_timestamp(0.5), ${idOf(1)}, 'payout.failed', '{}')`.pipe(
+          Effect.andThen(Deferred.succeed(isWritten, undefined)),
+          Effect.andThen(Deferred.await(mayEnd)),
+          sql.withTransaction,
+          Effect.forkScoped
+        )
+      yield* Deferred.await(isWritten)
+      yield* sql`UPDATE webhook_endpoints SET enabled = true`
+      expect(yield* everything(world, 9)).toEqual({ made: 0, next: null })
+      yield* Deferred.succeed(mayEnd, undefined)
+      yield* Fiber.join(step)
+      expect(yield* everything(world, 9)).toEqual({ made: 1, next: null })
+    })
+  )
+
   it.effect("makes no more than its bound of due deliveries leaves room for, and says where to go on", () =>
     Effect.gen(function* () {
       const world = yield* given
