@@ -12,6 +12,34 @@ export const explainedOfClaims: Readonly<Record<string, ReadonlyArray<Explained>
       why: "neither is a reference"
     })),
     {
+      original: '"running"',
+      replacement: '""',
+      why: "it is neither of the two stages that anything asks for"
+    },
+    {
+      original: 'progress.stage === "claiming"',
+      replacement: "true",
+      line: 'if (progress.stage === "claiming") progress.stage = "answered before the claim"',
+      why: "once the key is claimed, nothing reads the stage any more"
+    },
+    ...[
+      ["nonce === null", "false"],
+      ['"the nonce of a request with a key was not left to its claim"', '""']
+    ].map(([original = "", replacement = ""]) => ({
+      original,
+      replacement,
+      why: "the edge leaves the nonce to the claim; a request without one breaks in either case"
+    })),
+    ...[
+      ["{ startImmediately: true }", "{}"],
+      ["true", "false"]
+    ].map(([original = "", replacement = ""]) => ({
+      original,
+      replacement,
+      line: ": yield* Effect.forkChild(Effect.exit(step.screen(body.command)), { startImmediately: true })",
+      why: "the screening begins a moment later, and the step waits for it in either case"
+    })),
+    {
       original: "step.keyless?.(request.caller, command)",
       replacement: "step.keyless(request.caller, command)",
       why: "a step without one is refused before, where the key is missing"

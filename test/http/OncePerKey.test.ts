@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@effect/vitest"
-import { Deferred, Effect, Exit, Fiber, Redacted } from "effect"
+import { Deferred, Effect, Exit, Fiber, Redacted, Result } from "effect"
 import { TestClock } from "effect/testing"
 import { InternalError, ProviderTimeout } from "../../src/domain/errors/Ambiguous.ts"
 import { ProviderError } from "../../src/domain/errors/Retriable.ts"
@@ -67,11 +67,26 @@ describe("a money step with a key", () => {
 
   it.effect.each([
     [{ _tag: "Busy" }, [409, "request_in_progress"]],
-    [{ _tag: "Reused" }, [422, "idempotency_key_reused"]]
+    [{ _tag: "Reused" }, [422, "idempotency_key_reused"]],
+    [{ _tag: "Booked", reference: another }, [409, "indeterminate_outcome"]]
   ] as const)("is not run where its key is %j: %j", ([claimed, expected]) =>
     Effect.gen(function* () {
       const { answer, done } = givenRequest({ claimed, step: { run: () => Effect.die(new Error("it ran")) } })
       expect([codeOf(yield* answer), done]).toStrictEqual([expected, []])
+    })
+  )
+
+  it.effect("names the transaction that a restore lost and operators booked", () =>
+    Effect.gen(function* () {
+      const { answer } = givenRequest({ claimed: { _tag: "Booked", reference: another } })
+      expect((yield* answer).body.error?.details).toStrictEqual({ reference: another })
+    })
+  )
+
+  it.effect("answers no refusal that could not be stored, because another request has claimed the key since", () =>
+    Effect.gen(function* () {
+      const { answer } = givenRequest({ isHeld: false, step: { run: () => Effect.fail(new TenantFrozen({})) } })
+      expect(codeOf(yield* answer)).toStrictEqual([409, "request_in_progress"])
     })
   )
 
@@ -108,8 +123,8 @@ describe("a money step with a key", () => {
       "beyond its bound, where the claim was lost",
       { _tag: "Limited", retryAfterSeconds: 30 },
       false,
-      [403, "tenant_frozen"],
-      ["released", ["stored", 403, "tenant_frozen"]]
+      [409, "request_in_progress"],
+      ["released"]
     ]
   ] as const)("keeps a tenant's refusal %s", ([, taken, isHeld, expected, kept]) =>
     Effect.gen(function* () {
@@ -122,7 +137,7 @@ describe("a money step with a key", () => {
       })
       const { headers, ...answered } = yield* answer
       expect(codeOf(answered)).toStrictEqual(expected)
-      expect(headers["retry-after"]).toBe(expected[0] === 429 ? "30" : undefined)
+      expect(headers["retry-after"]).toBe({ 403: undefined, 409: "1", 429: "30" }[expected[0]])
       expect(done).toStrictEqual([`refusals:tenant:${caller.appId}:live`, ...kept])
     })
   )
@@ -231,6 +246,27 @@ describe("a money step whose key is optional, without one", () => {
       const { body, status } = yield* answer
       expect([status, body.error.details]).toStrictEqual([500, details])
       expect(logged).toStrictEqual([["a money step broke", { request_id: "request-1", reference: about ?? "" }]])
+    })
+  )
+
+  it.effect("is not shed, however long it runs: it has no key to claim", () =>
+    Effect.gen(function* () {
+      const { answer, answers } = givenRequest({
+        key: undefined,
+        step: { keyless: () => Effect.delay(Effect.succeed(record), 6_000) }
+      })
+      const running = yield* Effect.forkChild(answer, { startImmediately: true })
+      yield* TestClock.adjust(5_999)
+      expect(answers).toStrictEqual([])
+      yield* TestClock.adjust(1)
+      expect((yield* Fiber.join(running)).status).toBe(201)
+    })
+  )
+
+  it.effect("has its missing key refused before a mistake in its body", () =>
+    Effect.gen(function* () {
+      const { answer } = givenRequest({ key: undefined, step: { decode: () => Result.fail(new TenantFrozen({})) } })
+      expect(codeOf(yield* answer)).toStrictEqual([400, "idempotency_key_required"])
     })
   )
 

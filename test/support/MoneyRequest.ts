@@ -40,7 +40,7 @@ interface Given {
   readonly exists?: (reference: string) => Effect.Effect<boolean>
   readonly keptRefusals?: RateLimit
   readonly taken?: RateLimitDecision
-  /** Whether the claim is still the request's when it is released. */
+  /** Whether the claim is still the request's when it is completed or released. */
   readonly isHeld?: boolean
 }
 
@@ -72,7 +72,7 @@ export const givenRequest = (options: Given) => {
           asked.push(request)
           return claiming ?? Effect.succeed(isNonceSpent ? Option.none() : Option.some(claimed))
         }),
-      complete: (_, { body, status }) => Effect.as(did(["stored", status, JSON.parse(body).error?.code ?? "a record"]), true),
+      complete: (_, { body, status }) => Effect.as(did(["stored", status, JSON.parse(body).error?.code ?? "a record"]), isHeld),
       release: () => Effect.as(did("released"), isHeld)
     }),
     fake(Records, exists === undefined ? {} : { exists: (_, reference) => exists(reference) }),

@@ -259,11 +259,11 @@ export class Idempotent extends Context.Service<
           return error
         }
         if (classOf(error) !== "terminal" || namesTransaction(error)) return error
+        // Beyond the bound a refusal is not stored, and the tenant retries.
         const limited = yield* storeLimit(claim)
-        // Too many refusals are stored. This one is not: the tenant has to retry, unless the claim was lost in the meantime.
-        if (limited !== null && (yield* idempotency.release(claim))) return limited
-        // Another request has claimed the key since, and may move money: a terminal refusal would say that none does.
-        return (yield* idempotency.complete(claim, errorEnvelope(error))) ? error : new RequestInProgress()
+        const isOurs = yield* limited === null ? idempotency.complete(claim, errorEnvelope(error)) : idempotency.release(claim)
+        // Where another request has claimed the key since, that one may move money: a refusal would say that none does.
+        return isOurs ? (limited ?? error) : new RequestInProgress()
       })
 
       /** Bounds the number of stored refusals per tenant. Null when there is room for one more. */
