@@ -38,6 +38,7 @@ const deciding = [
     "OutcomeResponse",
     "Review",
     "OpenReviews",
+    "FeeBooking",
     "StatusPolls",
     "LateStatusPolls",
     "NotFoundAnswers"

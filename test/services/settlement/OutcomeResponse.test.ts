@@ -78,6 +78,18 @@ const ambiguous: ReadonlyArray<Row> = [
     { ...timeout, reason: "bad_response" },
     new ProviderBadResponse({ reference })
   ],
+  [
+    "a payout whose reference the provider has for another number",
+    payout({ needsReview: true }),
+    said.Mismatched,
+    new ProviderBadResponse({ reference })
+  ],
+  [
+    "a charge whose reference the provider has for another number",
+    cases["pending collection"],
+    said.Mismatched,
+    new ProviderBadResponse({ reference })
+  ],
   ["a charge that waits for its code, and whose answer was lost", waiting, timeout, new ProviderTimeout({ reference })],
   ["a failed payout of which nothing was sent", failedPayout, said.NotSent, new ProviderUnavailable({ reference })],
   ["a failed payout that its provider has after all", cases["unsent payout"], timeout, new ProviderTimeout({ reference })],
@@ -85,6 +97,12 @@ const ambiguous: ReadonlyArray<Row> = [
     "a failed payout that its provider refuses now and reported as paid",
     cases["failed payout"],
     said.Refused,
+    new ProviderBadResponse({ reference })
+  ],
+  [
+    "a failed payout that its provider reported as paid, when its key is used again",
+    cases["failed payout"],
+    null,
     new ProviderBadResponse({ reference })
   ],
   ["an expired charge that its provider has after all", cases["expired collection"], timeout, new ProviderTimeout({ reference })]
@@ -99,6 +117,12 @@ it.each<Row>([
   ["a payout that the provider took", payout(), said.Accepted, null],
   ["a successful payout, even where the provider is silent now", payout({ status: "successful" }), timeout, null],
   ["a successful payout, even where the provider speaks of its wallet now", payout({ status: "successful" }), pool, null],
+  [
+    "a successful payout, even where the provider has its reference for another number now",
+    payout({ status: "successful" }),
+    said.Mismatched,
+    null
+  ],
   ["a charge that waits for its payer", waiting, null, null],
   ["a charge that was placed before the wrong code was heard of", collection(), said.WrongCode, null]
 ])("%s is answered with the record", (_, record, fact) => {

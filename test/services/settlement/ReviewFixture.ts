@@ -7,7 +7,7 @@ import { type NotResolved, Review } from "../../../src/services/settlement/Revie
 import { cases } from "../../support/ReviewCases.ts"
 import { TOLD_AT } from "../../support/SampleFacts.ts"
 import { givenTelemetry } from "../../support/Telemetry.ts"
-import { storedRecord } from "./StoredRecord.ts"
+import { type Obstacle, storedRecord } from "./StoredRecord.ts"
 
 export const open = cases["pending payout"]
 export const { reference } = open
@@ -24,8 +24,12 @@ export const refusalOf = (resolved: Effect.Effect<unknown, NotResolved>) =>
   Effect.map(Effect.flip(resolved), ({ _tag, message }) => [_tag, message] as const)
 
 /** A record, and a person who rules on it a minute after it was made. */
-export const given = (record: Transaction, overtakenBy: ReadonlyArray<Transaction> = []) => {
-  const kept = storedRecord(record, overtakenBy)
+export const given = (
+  record: Transaction,
+  obstacles: ReadonlyArray<Obstacle> = [],
+  reads: Parameters<typeof storedRecord>[2] = {}
+) => {
+  const kept = storedRecord(record, obstacles, reads)
   const telemetry = givenTelemetry()
   const layer = Layer.merge(Layer.provide(Review.layer, kept.ports), telemetry.layer)
   const resolve = (resolution: Resolution, seen?: bigint | null, about = reference) =>

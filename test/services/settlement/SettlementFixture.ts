@@ -10,7 +10,7 @@ import { type News, Settlement } from "../../../src/services/settlement/Settleme
 import { facts, TOLD_AT } from "../../support/SampleFacts.ts"
 import { collection, NOON, payout } from "../../support/SampleTransactions.ts"
 import { givenTelemetry } from "../../support/Telemetry.ts"
-import { storedRecord } from "./StoredRecord.ts"
+import { type Obstacle, storedRecord } from "./StoredRecord.ts"
 
 export const said = facts(10_000n)
 export const { reference } = payout()
@@ -23,8 +23,8 @@ export const claim: Claim = {
 export const raw = { request: "sent", response: "received" }
 
 /** A record, and Settlement over it a minute after it was made. */
-export const given = (record: Transaction, overtakenBy: ReadonlyArray<Transaction> = []) => {
-  const kept = storedRecord(record, overtakenBy)
+export const given = (record: Transaction, obstacles: ReadonlyArray<Obstacle> = []) => {
+  const kept = storedRecord(record, obstacles)
   const telemetry = givenTelemetry()
   const layer = Layer.merge(Layer.provide(Settlement.layer, kept.ports), telemetry.layer)
   const told = (news: Omit<News, "reference" | "actor"> & Partial<Pick<News, "reference">>, at = TOLD_AT) =>

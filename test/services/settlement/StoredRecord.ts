@@ -12,17 +12,20 @@ import { fakeRandomSource } from "../../fakes/FakeVault.ts"
 /** The revision of a given record. */
 export const FIRST = 1n
 
+/** Another process's write right before a commit, which then finds the record moved on; or a float that cannot hold the commit's amount. */
+export type Obstacle = Transaction | "full float"
+
 /**
- * One record as the ports keep it, and all that is written about it. Each of `overtakenBy` is written by another process right before one of
- * the commits, which then finds the record moved on and writes nothing. `reads` are reads of Transactions beside that by the reference.
+ * One record as the ports keep it, and all that is written about it. Each obstacle meets one commit, which then writes nothing.
+ * `reads` are reads of Transactions beside that by the reference.
  */
 export const storedRecord = (
   record: Transaction,
-  overtakenBy: ReadonlyArray<Transaction> = [],
+  obstacles: ReadonlyArray<Obstacle> = [],
   reads: Expected<Transactions["Service"]> = {}
 ) => {
   let stored: StoredTransaction = { transaction: record, revision: FIRST }
-  const faster = [...overtakenBy]
+  const ahead = [...obstacles]
   const steps: Array<ApplyStep> = []
   const audits: Array<AuditEntry> = []
   const seen = { reads: 0, nudges: 0 }
@@ -32,8 +35,9 @@ export const storedRecord = (
   }
   const commit = (step: ApplyStep) =>
     Effect.sync(() => {
-      const other = faster.shift()
-      if (other !== undefined) write(other)
+      const obstacle = ahead.shift()
+      if (obstacle === "full float") return { _tag: "FullFloat" } as const
+      if (obstacle !== undefined) write(obstacle)
       if (step.expectedRevision !== stored.revision || step.next.reference !== record.reference) return { _tag: "Stale" } as const
       steps.push(step)
       write(step.next)
