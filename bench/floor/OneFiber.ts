@@ -157,12 +157,13 @@ export const openPayouts = Effect.fnUntraced(function* ({ baseUrl, databaseUrl, 
     const now = Date.now()
     const hashed = hash("fingerprint", fingerprintText(ENDPOINT, {}, fingerprint))
     const arrival = { scope, nonce, fingerprint: hashed, windows: windowsFor(appId, partyHash, now), candidate: reference }
-    const { fence, nonce_fresh: isFresh } = yield* arrive({ ...arrival, now, leaseUntil: now + LEASE_MS })
+    const leaseUntil = now + LEASE_MS
+    const { fence, nonce_fresh: isFresh } = yield* arrive({ ...arrival, now, leaseUntil })
     if (isFresh !== true || typeof fence !== "bigint") return broken("the claim")
     const order = { corridor, amount, destination, destinationCurrency, destinationCountry: "UG", amountType: "SOURCE" } as const
     const quote = quoteOf(yield* post("quotation", "/payouts/quotation", quotationBody(order) ?? {}), order)
     if (!("principal" in quote)) return broken("the quote")
-    const claim = { scope, fence, reference }
+    const claim = { scope, fence, reference, leaseUntil }
     const { destinationAmount, fee: fees, principal } = quote
     const amounts = { amount, principal, fees, heldFee: fees, destinationAmount }
     const said = { metadata, narration, maskedDestination: maskedDestination(destination) }

@@ -167,7 +167,12 @@ export const windowsFor = (appId: AppId, partyHash: Uint8Array, at: number): Rea
 export const openOf = (payout: Payout, partyHash: Uint8Array, at: number): OpenStep => {
   const { appId } = payout
   return {
-    claim: { scope: { appId, mode: "live", endpoint: ENDPOINT, key: payout.reference }, fence: 0n, reference: payout.reference },
+    claim: {
+      scope: { appId, mode: "live", endpoint: ENDPOINT, key: payout.reference },
+      fence: 0n,
+      reference: payout.reference,
+      leaseUntil: at
+    },
     transaction: payout,
     entry: reserve("UGX", add(PRINCIPAL, FEE)),
     line: { at, actor: "request", fact: "Opened", note: "", status: "pending" },

@@ -9,6 +9,7 @@ import type { Caller } from "../domain/Tenant.ts"
 import type { Transaction } from "../domain/Transaction.ts"
 import { recordView } from "../domain/View.ts"
 import { takeCallTimes } from "../runtime/CallTrail.ts"
+import { latestTime } from "../runtime/LatestTime.ts"
 import { candidatesNoted, candidatesOnceUsed, noteChosen, noteUsed } from "../runtime/RouteTrail.ts"
 import { FloatLedger, type OpenOutcome, type OpenStep } from "./ports/FloatLedger.ts"
 import type { Claim } from "./ports/Idempotency.ts"
@@ -54,7 +55,8 @@ export type OpenResult = Exclude<OpenOutcome, { readonly _tag: "Frozen" | "Claim
  * the money is reserved and the poller polls the provider by our reference.
  *
  * Refused when the tenant was frozen in the meantime, and as in progress when the claim is no longer the newest of its key,
- * because another request has it.
+ * because another request has it, or when its lease is over: the process was paused, and the tenant may have found by now that
+ * the key has made nothing (contract IDEM-17). A pause after this check is noticed before anything is sent (`sendInTime`).
  */
 export const recordOpener = Effect.gen(function* () {
   const ledger = yield* FloatLedger
@@ -63,6 +65,7 @@ export const recordOpener = Effect.gen(function* () {
 
   return Effect.fnUntraced(function* ({ event: type, note = "", record, ...step }: Opening) {
     const { appId, createdAt: at, mode, reference, status } = record
+    if ((yield* latestTime) > step.claim.leaseUntil) return yield* new RequestInProgress({})
     const event =
       type === null
         ? null

@@ -80,11 +80,12 @@ export const fakeIdempotency = Layer.unwrap(
         const now = yield* Clock.currentTimeMillis
         const known = keys.get(keyName(scope))
         if (known !== undefined && !isFree(known, fingerprint, now)) return Option.some(heldAs(known, fingerprint, now))
-        const claim = { scope, fence: ++fences, reference: yield* randomSource.reference }
+        const leaseUntil = now + idempotencyLeaseMs
+        const claim = { scope, fence: ++fences, reference: yield* randomSource.reference, leaseUntil }
         keys.set(keyName(scope), {
           fingerprint,
           fence: claim.fence,
-          leaseUntil: now + idempotencyLeaseMs,
+          leaseUntil,
           reference: null,
           response: null
         })

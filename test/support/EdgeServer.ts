@@ -232,7 +232,7 @@ const idempotency = (claims: Behind["claims"], { claimsAfter }: EdgeOptions) => 
           const kept = claims.get(scope.key)
           if (kept !== undefined) return Option.some<Claimed>(kept.fingerprint === fingerprint ? kept.state : { _tag: "Reused" })
           claims.set(scope.key, { fingerprint, state: { _tag: "Busy" } })
-          const claim = { scope, fence: 1n, reference: payout().reference }
+          const claim = { scope, fence: 1n, reference: payout().reference, leaseUntil: Number.POSITIVE_INFINITY }
           return Option.some<Claimed>({ _tag: "Fresh", claim, tenant: null, windows: [] })
         }),
         complete: (claim, response: StoredResponse) => set(claim, { _tag: "Replay", response }),

@@ -15,7 +15,7 @@ import { payout } from "./SampleTransactions.ts"
 
 export const endpoint = "POST /v1/things"
 export const scope = { appId: caller.appId, mode: caller.mode, endpoint, key: "k" } as const
-export const claim: Claim = { scope, fence: 7n, reference: payout().reference }
+export const claim: Claim = { scope, fence: 7n, reference: payout().reference, leaseUntil: 0 }
 export const fresh: Claimed = { _tag: "Fresh", claim, tenant: null, windows: [] }
 export const record = payout({ status: "successful" })
 export const another = "0".repeat(26) as typeof claim.reference

@@ -68,7 +68,7 @@ export const randomSteps = (random: Random, story: number): StepSource => {
       endpoint,
       key: random.chance(0.03) ? "nobody" : (name?.split(" ").at(-1) ?? "")
     } as const
-    return { scope, fence, reference: reference() }
+    return { scope, fence, reference: reference(), leaseUntil: 0 }
   }
 
   const opening = (books: Books): OpenStep => {
@@ -130,7 +130,10 @@ export const randomSteps = (random: Random, story: number): StepSource => {
       event: random.chance(0.5) ? eventOf(next, reference(), "payout.successful", moved) : null,
       nextPollAt: random.chance(isFinal ? 0.2 : 0.8) ? moved + 1_000 : null,
       response: random.chance(0.4)
-        ? { claim: { scope, fence, reference: record.reference }, response: { status: 201, body: `{"at":${moved}}` } }
+        ? {
+            claim: { scope, fence, reference: record.reference, leaseUntil: 0 },
+            response: { status: 201, body: `{"at":${moved}}` }
+          }
         : null,
       savesBeneficiary: record.kind === "payout" && random.chance(0.5),
       restoreLimits: record.kind === "payout" && status === "failed",

@@ -73,7 +73,7 @@ interface Progress {
  * | the claim is not committed in time | 429; 500 while commits wait for a standby | ends: a key that is claimed later is released |
  * | commits begin to wait for a standby | 500 within about a second | ends in the same way before the claim, else continues |
  * | a provider does not answer | the step's own `provider_timeout` (503) | ends; the poller finds the outcome |
- * | the step runs until the key's lease is nearly over | 500 | continues; once another request claims the key, it commits nothing |
+ * | the step runs until the key's lease is nearly over | 500 | continues; once the lease is over, it opens nothing |
  * | the server stops | its response, within the ten seconds of `Server` | continues, and the process waits for it |
  * | the process dies | nothing | a transaction answers for its key; without one the key runs again |
  *

@@ -80,12 +80,13 @@ export const IdempotencyPg = layerOf(Idempotency)(function* () {
       const { scope } = request
       const now = yield* Clock.currentTimeMillis
       const candidate = candidateOf(scope)
-      const row = yield* arrive({ ...request, now, leaseUntil: now + policy.idempotencyLeaseMs, candidate })
+      const leaseUntil = now + policy.idempotencyLeaseMs
+      const row = yield* arrive({ ...request, now, leaseUntil, candidate })
       if (!row.nonce_fresh) return Option.none()
       if (row.fence === null) return Option.some(takenKey(row))
       const { booked, reference } =
         row.taken === true ? yield* referenceAfter(scope) : { booked: row.booked === true, reference: candidate }
-      const own = { scope, fence: row.fence, reference }
+      const own = { scope, fence: row.fence, reference, leaseUntil }
       if (booked) {
         yield* release(own)
         return Option.some<Claimed>({ _tag: "Booked", reference })

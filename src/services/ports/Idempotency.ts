@@ -26,6 +26,8 @@ export interface Claim {
    * transaction has it.
    */
   readonly reference: Reference
+  /** The end of its lease. A request that was paused for longer opens nothing, even if the key was not claimed again. */
+  readonly leaseUntil: Instant
 }
 
 /** A response as it was sent: its status and its exact bytes. */

@@ -33,7 +33,7 @@ const given = Effect.gen(function* () {
       const appId = AppId.make(app_id)
       const scope = { appId, mode: "live", endpoint: "POST /v1/payouts", key: "key" } as const
       const counters = effectiveLimits("live", "payout", []).map((limit) => windowUse(appId, limit, "00", NOON))
-      return { ...openStep({ scope, fence, reference }, 10n, 1n), counters }
+      return { ...openStep({ scope, fence, reference, leaseUntil: NOON }, 10n, 1n), counters }
     })
   )
 })

@@ -9,7 +9,7 @@ import { givenTelemetry } from "../../support/Telemetry.ts"
 
 const reference = Reference.make("00000000000000000000000001")
 const scope = { appId: AppId.make("acme"), mode: "live", endpoint: "POST /v1/payouts", key: "k" } as const
-const step = openStep({ scope, fence: 1n, reference }, 10_000n)
+const step = openStep({ scope, fence: 1n, reference, leaseUntil: 0 }, 10_000n)
 
 const traceparentOf = ({ spanId, traceId }: Tracer.Span) => `00-${traceId}-${spanId}-01`
 

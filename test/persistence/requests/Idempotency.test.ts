@@ -129,7 +129,12 @@ describe("an idempotency key", () => {
         const fresh = yield* claimKey(holder.scope, [], other.fingerprint)
         expect(fresh).toStrictEqual({
           _tag: "Fresh",
-          claim: { scope: holder.scope, fence: expect.any(BigInt), reference: expect.stringMatching(/^[0-9A-Z]{26}$/) },
+          claim: {
+            scope: holder.scope,
+            fence: expect.any(BigInt),
+            reference: expect.stringMatching(/^[0-9A-Z]{26}$/),
+            leaseUntil: expect.any(Number)
+          },
           tenant: { status: "active", capabilities: ["payouts"] },
           windows: []
         })

@@ -68,7 +68,8 @@ describe("a quote of an exchange", () => {
         const claim = (key: string, fence: bigint): Claim => ({
           scope: { appId, mode: "live", endpoint: "POST /v1/fx/exchange", key },
           fence,
-          reference
+          reference,
+          leaseUntil: NOON
         })
         yield* quotes.put(quote)
         expect(yield* quotes.take(quote, claim("k:1", 1n))).toBe(true)

@@ -18,7 +18,8 @@ export const EVENT = Reference.make("00000000000000000000000001")
 export const claim: Claim = {
   scope: { appId: payout().appId, mode: "live", endpoint: "POST /v1/payouts", key: "one" },
   fence: 7n,
-  reference
+  reference,
+  leaseUntil: 0
 }
 export const raw = { request: "sent", response: "received" }
 
