@@ -55,6 +55,7 @@ const review = Layer.effect(
   })
 )
 const transactions = fake(Transactions, {
+  history: () => Effect.succeed([]),
   byReference: (reference) =>
     Effect.succeed(
       Option.some({ transaction: payout({ reference, needsReview: true }), revision: revisions.get(reference) ?? 1n })

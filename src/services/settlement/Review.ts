@@ -169,6 +169,12 @@ export const rulingDetails = ({ amount, evidence, fee, outcome }: Resolution): A
   ...(fee === null ? {} : { fee_minor: fee.toString() })
 })
 
+/** Whether a person has already ruled with this outcome and these figures, whatever has happened since. */
+export const wasRuledSo = (history: ReadonlyArray<HistoryLine>, resolution: Resolution): boolean => {
+  const found = noteOf({ ...resolution, evidence: "" })
+  return history.some(({ actor, note }) => actor === "review" && note.startsWith(found))
+}
+
 /** A history contains no person's number. */
 const noteOf = ({ amount, evidence, fee, outcome }: Resolution): string =>
   [outcome, ...(amount === null ? [] : [`amount ${amount}`]), ...(fee === null ? [] : [`fee ${fee}`]), maskedText(evidence)].join(

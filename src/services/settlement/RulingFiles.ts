@@ -10,7 +10,7 @@ import type { Transaction } from "../../domain/Transaction.ts"
 import { layerOf } from "../../runtime/ServiceLayer.ts"
 import type { AuditBy } from "../ports/AuditLog.ts"
 import { type StoredTransaction, Transactions } from "../ports/Transactions.ts"
-import { Review, rulingDetails } from "./Review.ts"
+import { Review, rulingDetails, wasRuledSo } from "./Review.ts"
 
 /** A row on which a ruling can be made. */
 export interface RulableRow extends FileRow {
@@ -59,8 +59,8 @@ export class RulingFiles extends Context.Service<
     ) => Effect.Effect<Pick<JudgedFile, "ready" | "left">>
     /**
      * Rules on each ready row, with an audit row that names the file and the line, and returns what was ruled and what was
-     * left. Repeating it, or continuing after an interruption, rules on nothing twice, because a record that was ruled on is no
-     * longer in review. `commit` makes each ruling, one after the other, and returns none once they are no longer approved.
+     * left. Repeating it, or continuing after an interruption, rules on nothing twice: a record that was ruled on is no longer in
+     * review, and a later case of it is left. `commit` makes each ruling, one after the other, and returns none once they are no longer approved.
      */
     readonly rule: (file: JudgedFile, evidence: string, by: AuditBy, commit?: Commit) => Effect.Effect<RuledFile>
   }
@@ -82,8 +82,10 @@ export class RulingFiles extends Context.Service<
       }
       const why = whyNot(found.value, row)
       if (why !== null) return left(row, why)
+      const resolution = resolutionOf(row, "")
+      if (wasRuledSo(yield* transactions.history(record.reference), resolution)) return left(row, reopened)
       const at = yield* Clock.currentTimeMillis
-      const ruling = rulingOn(record, resolutionOf(row, ""), at, drift)
+      const ruling = rulingOn(record, resolution, at, drift)
       if (typeof ruling === "string") return left(row, ruling)
       return { ...row, record, seen: found.value.revision, postings: ruling.entry?.postings ?? [] } satisfies RulableRow
     })
@@ -146,6 +148,9 @@ const left = (row: Pick<FileRow, "line" | "reference">, why: string): LeftRow =>
 })
 
 const resolutionOf = ({ amount, fee, outcome }: FileRow, evidence: string): Resolution => ({ outcome, amount, fee, evidence })
+
+/** The evidence of the earlier ruling does not cover what has opened the record again, such as a dispute. */
+const reopened = "a person ruled so before, and something new has opened it again: look at it by itself"
 
 const isRuledSo = ({ needsReview, ruling }: Transaction, { outcome }: FileRow): boolean =>
   !needsReview && ruling?.outcome === outcome
