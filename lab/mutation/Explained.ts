@@ -69,7 +69,15 @@ export const explained: Readonly<Record<string, ReadonlyArray<Explained>>> = {
       why: "the hash of nothing is the same when it is computed again; this only saves doing so"
     }
   ],
-  "src/services/settlement/Settlement.ts": [keyOf("Settlement")],
+  "src/services/settlement/Settlement.ts": [
+    keyOf("Settlement"),
+    {
+      original: 'fact._tag === "Refused"',
+      replacement: "true",
+      line: '...(fact._tag === "Refused" && fact.kind === "pool" ? ({ walletTooSmall: true } as const) : {})',
+      why: "for the compiler: only a refusal has a kind"
+    }
+  ],
   "src/services/settlement/Review.ts": [
     keyOf("Review"),
     {
@@ -80,6 +88,23 @@ export const explained: Readonly<Record<string, ReadonlyArray<Explained>>> = {
   ],
   "src/services/settlement/OutcomePoller.ts": [
     keyOf("OutcomePoller"),
+    {
+      original: '"Polls for which nobody could be asked, because the account that the transaction was sent with is not set."',
+      replacement: '""',
+      why: "what a metric is, in words for people"
+    },
+    {
+      original: '"unavailable"',
+      replacement: '""',
+      why: "why an outcome is unknown decides only the response to a request, and no request waits for this answer"
+    },
+    {
+      original: '""',
+      replacement: '"Stryker was here!"',
+      line: 'const lineOf = ({ account = "", currency, mode, provider }: Transaction) => `${provider} ${mode} ${account} ${currency}`',
+      why: "the line of the records that name no account only has to be unlike every account's"
+    },
+    { original: "oldest !== undefined", replacement: "true", why: "for the compiler: one has just been added" },
     {
       original: 'record.kind !== "collection"',
       replacement: "false",

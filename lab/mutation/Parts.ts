@@ -41,9 +41,11 @@ const deciding = [
     "FeeBooking",
     "StatusPolls",
     "LateStatusPolls",
+    "TurnedAwayPolls",
     "NotFoundAnswers"
   ].map((name) => `test/services/settlement/${name}.test.ts`),
   "test/services/collections/ChargeGuard.test.ts",
+  "test/providers/Pace.test.ts",
   "test/fakes"
 ]
 
@@ -61,7 +63,9 @@ export const parts: Readonly<Record<string, Part>> = {
   },
   callbacks: {
     files: services("settlement/ProviderCallbacks"),
-    tests: ["ProviderCallbacks", "CallbackLooks", "CallbackTraces"].map((name) => `test/services/settlement/${name}.test.ts`),
+    tests: ["ProviderCallbacks", "CallbackLooks", "CallbackTraces", "LateCallbacks", "UnmatchedCallbacks"].map(
+      (name) => `test/services/settlement/${name}.test.ts`
+    ),
     atLeast: 85
   },
   signing: {

@@ -299,7 +299,7 @@ const REMEMBERED = 10_000
  * polls of other providers are not held up. A later poll goes behind those that wait. Each process has its own line; the jitter
  * spreads the polls of several nodes.
  */
-const makePollLines = () => {
+export const makePollLines = () => {
   const lines = new Map<string, { end: Instant; intervalMs: number }>()
   const waiting = new Set<string>()
   const lineOf = ({ account = "", currency, mode, provider }: Transaction) => `${provider} ${mode} ${account} ${currency}`

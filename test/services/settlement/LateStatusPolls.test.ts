@@ -4,12 +4,13 @@ import { TestClock } from "effect/testing"
 import { minor } from "../../../src/domain/Money.ts"
 import type { Collection } from "../../../src/domain/Payment.ts"
 import { pollLeaseMs } from "../../../src/domain/TimeLimits.ts"
-import type { ProviderGuarantees } from "../../../src/services/ports/Provider.ts"
+import type { Transaction } from "../../../src/domain/Transaction.ts"
+import type { ProviderGuarantees, StatusOutcome } from "../../../src/services/ports/Provider.ts"
 import { OutcomePoller } from "../../../src/services/settlement/OutcomePoller.ts"
 import { policy } from "../../fakes/FakePolicy.ts"
 import { TOLD_AT } from "../../support/SampleFacts.ts"
 import { collection, NOON, payout } from "../../support/SampleTransactions.ts"
-import { given, HOUR, NotFound, Returned, reference, StillPending, Succeeded } from "./StatusPollsFixture.ts"
+import { given, HOUR, NotFound, Returned, reference, StillPending, Succeeded, Unknown } from "./StatusPollsFixture.ts"
 
 describe("“not found”", () => {
   /** Heard so often that it is enough, so long after sending. */
@@ -43,11 +44,40 @@ describe("“not found”", () => {
     Effect.map(heard({}, HOUR, policy.notFoundCount - 2), (status) => expect(status).toBe("pending"))
   )
 
-  it.effect("proves nothing of a provider that is not registered", () =>
+  it.effect.each([payout({ asked: 5, notFound: 5 }), collection({ asked: 5, notFound: 5 })])(
+    "proves nothing of a provider that is not registered",
+    (record) =>
+      Effect.gen(function* () {
+        const world = given(record, NotFound, { registered: false })
+        yield* world.poll(NOON + HOUR)
+        expect(world.read().transaction.status).toBe("pending")
+      })
+  )
+
+  const charge = (expiresAt: number) => collection({ asked: 5, notFound: 5, expiresAt })
+  it.effect.each<readonly [string, Transaction, Partial<ProviderGuarantees>, string]>([
+    ["ends a charge whose payer's time is over", charge(NOON + 1), {}, "expired"],
+    [
+      "ends no charge that the provider cannot find by our reference",
+      charge(NOON + 1),
+      { chargeLookup: "by_provider_ref" },
+      "pending"
+    ],
+    ["nor while its payer has time", charge(NOON + 2 * HOUR), { chargeLookup: "by_provider_ref" }, "pending"],
+    ["still ends a payout of that provider", payout({ asked: 5, notFound: 5 }), { chargeLookup: "by_provider_ref" }, "failed"],
+    [
+      "proves nothing of a charge within the provider's grace for charges",
+      charge(NOON + 2 * HOUR),
+      { chargeNotFoundGraceMs: HOUR + 1 },
+      "pending"
+    ],
+    ["proves that a charge was never sent after that grace", charge(NOON + 2 * HOUR), { chargeNotFoundGraceMs: HOUR }, "failed"],
+    ["is no matter of that grace for a payout", payout({ asked: 5, notFound: 5 }), { chargeNotFoundGraceMs: HOUR + 1 }, "failed"]
+  ])("%s", ([, record, guarantees, status]) =>
     Effect.gen(function* () {
-      const world = given(payout({ asked: 5, notFound: 5 }), NotFound, { registered: false })
+      const world = given(record, NotFound, { guarantees })
       yield* world.poll(NOON + HOUR)
-      expect(world.read().transaction.status).toBe("pending")
+      expect(world.read().transaction.status).toBe(status)
     })
   )
 })
@@ -123,6 +153,58 @@ describe("a charge whose payer did not say the code in time", () => {
   )
 })
 
+describe("a charge whose code was called wrong", () => {
+  const uncalled = collection({
+    status: "requires_action",
+    expiresAt: TOLD_AT + HOUR,
+    nextAction: { _tag: "otp", pinId: "VE1", message: "the code", expiresAt: TOLD_AT + HOUR }
+  })
+  const charge = { ...uncalled, wrongCode: true } as const
+  const alert = ["Error", "a provider made a charge although it called its code wrong", { reference, provider: "eversend" }]
+  const errors = ({ lines }: ReturnType<typeof given>) => lines.filter(([level]) => level === "Error")
+
+  it.effect.each<StatusOutcome>([StillPending, Succeeded])(
+    "takes no code any more once its provider has it, and an operator hears that another charge may have been placed",
+    (answer) =>
+      Effect.gen(function* () {
+        const world = given(charge, answer, { code: "wrong" })
+        yield* world.poll()
+        expect(world.closed).toStrictEqual([[reference, TOLD_AT]])
+        expect(errors(world)).toStrictEqual([alert])
+      })
+  )
+
+  it.effect("is left to the request that submits another code", () =>
+    Effect.gen(function* () {
+      const world = given(charge, StillPending, { code: "leased" })
+      yield* world.poll()
+      expect([world.closed, errors(world)]).toStrictEqual([[[reference, TOLD_AT]], []])
+    })
+  )
+
+  it.effect.each<readonly [string, Collection, StatusOutcome]>([
+    ["its provider has no such charge", charge, NotFound],
+    ["its provider does not answer", charge, Unknown],
+    ["no code was called wrong", uncalled, StillPending],
+    ["it was placed since", { ...charge, status: "pending", nextAction: null }, StillPending]
+  ])("is none while %s: another code may be entered", ([, record, answer]) =>
+    Effect.gen(function* () {
+      const world = given(record, answer)
+      yield* world.poll()
+      expect([world.closed, errors(world)]).toStrictEqual([[], []])
+    })
+  )
+
+  it.effect("is asked about when its time is over, because its provider may have it all the same", () =>
+    Effect.gen(function* () {
+      const world = given(charge, NotFound, { code: "wrong" })
+      yield* world.poll(TOLD_AT + HOUR)
+      expect(world.queries).toHaveLength(1)
+      expect(world.closed).toStrictEqual([[reference, TOLD_AT + HOUR]])
+    })
+  )
+})
+
 describe("the poller", () => {
   it.effect("claims at most sixteen due records for the lease of a poll, and polls as the schedule", () =>
     Effect.gen(function* () {
@@ -182,9 +264,13 @@ describe("the poller", () => {
       expect(world.asked).toEqual([])
       yield* world.pollFor()
       expect(world.asked).toEqual([{ since: NOON, until: TOLD_AT + 24 * HOUR, providerReference: "P1" }])
+      yield* world.pollBy("operator")
+      expect(world.asked).toHaveLength(2)
       const open = given(collection(), StillPending, { clawbacks: true })
       yield* open.pollFor()
-      expect(open.asked).toEqual([])
+      const paid = given(payout({ status: "successful", completedAt: NOON }), Succeeded, { clawbacks: true })
+      yield* paid.pollFor()
+      expect([open.asked, paid.asked]).toEqual([[], []])
     })
   )
 

@@ -137,6 +137,18 @@ describe("beside the money", () => {
   )
 })
 
+describe("a refusal", () => {
+  it.effect.each<readonly [string, Fact, true | undefined]>([
+    ["because the provider's wallet does not cover the payout counts as the gateway's", { ...said.Refused, kind: "pool" }, true],
+    ["because of the payment itself does not", said.Refused, undefined],
+    ["that never was one does not", said.Accepted, undefined]
+  ])("%s", ([, fact, walletTooSmall]) =>
+    Effect.gen(function* () {
+      expect((yield* written(payout(), { fact })).walletTooSmall).toBe(walletTooSmall)
+    })
+  )
+})
+
 describe("the answer of the request's key", () => {
   const waiting = collection({ status: "requires_action" })
   const charged = collection({ amount: minor(10_000n) })

@@ -1,8 +1,10 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Effect } from "effect"
+import type { CallTime } from "../../../src/domain/CallTimes.ts"
 import { Reference } from "../../../src/domain/Ids.ts"
 import { minor, ZERO } from "../../../src/domain/Money.ts"
 import { POLLED_FOR_MS } from "../../../src/domain/PollSchedule.ts"
+import { CallTrail } from "../../../src/runtime/CallTrail.ts"
 import { collection, NOON, payout } from "../../support/SampleTransactions.ts"
 import { given, reference, said, written } from "./SettlementFixture.ts"
 import { FIRST } from "./StoredRecord.ts"
@@ -115,7 +117,41 @@ describe("a record that moves while a fact is written", () => {
   )
 })
 
+describe("a success that the float cannot hold", () => {
+  const note = "amount 10000 UGX; fee 750; not booked: the float cannot hold that much"
+  const left = { needsReview: true, status: "pending", said: ["succeeded 10000 UGX"], version: 2 }
+
+  it.effect("books nothing and waits for a person, and the history says why", () =>
+    Effect.gen(function* () {
+      const { read, steps, told } = given(collection({ amount: minor(10_000n) }), ["full float"])
+      expect(yield* told({ fact: said.Succeeded })).toMatchObject(left)
+      expect(steps).toMatchObject([{ entry: null, line: { fact: "Succeeded", note, status: "pending" } }])
+      expect(read().transaction).toMatchObject(left)
+    })
+  )
+
+  it.effect("is not tried again where the record moves before that is written", () =>
+    Effect.gen(function* () {
+      const moved = collection({ amount: minor(10_000n), providerReference: "P9" })
+      const { steps, told } = given(collection({ amount: minor(10_000n) }), ["full float", moved])
+      expect(yield* told({ fact: said.Succeeded })).toMatchObject({ ...left, providerReference: "P9" })
+      expect(steps).toMatchObject([{ entry: null, line: { note } }])
+    })
+  )
+})
+
 describe("what operators see of a fact", () => {
+  it.effect("is how long the provider's calls took, in the one line that they led to", () =>
+    Effect.gen(function* () {
+      const call: CallTime = { provider: "eversend", operation: "payout", end: "200", tookMs: 19.4, phases: { wait: 2.5 } }
+      const { steps, told } = given(payout())
+      yield* Effect.andThen(told({ fact: said.Accepted }), told({ fact: said.Succeeded })).pipe(
+        Effect.provideService(CallTrail, [call])
+      )
+      expect(steps.map(({ line }) => line.calls)).toStrictEqual([[call], undefined])
+    })
+  )
+
   it.effect("is one line with the reference, who brought it, the status and whether money moved", () =>
     Effect.gen(function* () {
       const { lines, told } = given(payout())

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@effect/vitest"
-import { Effect, Redacted } from "effect"
+import { Effect, Metric, Redacted } from "effect"
 import type { Reported } from "../../../src/domain/CallbackReport.ts"
 import { minor } from "../../../src/domain/Money.ts"
 import type { Transaction } from "../../../src/domain/Transaction.ts"
@@ -112,6 +112,44 @@ describe("a provider that is polled", () => {
   )
 })
 
+describe("an account that is not set any more", () => {
+  it.effect.each<readonly [string, Transaction, ReadonlyArray<string>, ReadonlyArray<string>, string, string]>([
+    ["the record names it", payout({ account: "first" }), ["one"], [], "first", "one"],
+    [
+      "the record names none, and its provider had others",
+      payout(),
+      ["one", "two"],
+      ["old", "older"],
+      "old or older",
+      "one and two"
+    ]
+  ])("is asked nothing, and neither is another: %s", ([, record, fingerprints, claimed, sent, set]) =>
+    Effect.gen(function* () {
+      const world = given(record, NotFound, { fingerprints, claimed })
+      expect(yield* world.poll()).toBe(false)
+      expect(world.queries).toStrictEqual([])
+      expect(told(world)).toStrictEqual([
+        `Unknown: it was sent with the account ${sent}, and those that are set are ${set}: what another account says proves nothing`
+      ])
+      expect(world.lines[0]).toStrictEqual([
+        "Error",
+        "an open transaction was sent with an account that is not set: nobody can ask what became of it",
+        { reference, provider: "eversend", mode: "live", account_sent_with: sent, accounts_set: set }
+      ])
+      const counters = (yield* Metric.snapshot).filter(({ id }) => id === "gateway_polls_without_account_total")
+      expect(counters.map(({ attributes, state }) => [attributes, state])).toStrictEqual(
+        [
+          ["live", 1],
+          ["test", 0]
+        ].map(([mode, count]) => [
+          { provider: "eversend", mode },
+          { count, incremental: true }
+        ])
+      )
+    }).pipe(Effect.provideService(Metric.MetricRegistry, new Map()))
+  )
+})
+
 describe("a poll", () => {
   it.effect.each<readonly [string, Transaction, StatusOutcome, boolean, ReadonlyArray<string>]>([
     ["that it was paid", payout(), Succeeded, true, ["Succeeded: amount 10000 UGX; fee 750"]],
@@ -126,6 +164,13 @@ describe("a poll", () => {
       const world = given(record, answer)
       expect([yield* world.poll(), told(world)]).toStrictEqual([learnt, facts])
       expect(world.seen.reads).toBe(0)
+    })
+  )
+
+  it.effect("says where the provider has nothing by our reference: a callback that names it knows more", () =>
+    Effect.gen(function* () {
+      const world = given(payout(), NotFound)
+      expect(yield* world.pollFor()).toStrictEqual({ learnt: false, isAbsent: true, record: payout() })
     })
   )
 

@@ -1,6 +1,7 @@
 import { Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import type { Reported } from "../../../src/domain/CallbackReport.ts"
+import type { Actor } from "../../../src/domain/Fact.ts"
 import type { Transaction } from "../../../src/domain/Transaction.ts"
 import type { CodeState } from "../../../src/services/ports/Codes.ts"
 import type { Provider, ProviderGuarantees, StatusOutcome, StatusQuery } from "../../../src/services/ports/Provider.ts"
@@ -34,6 +35,10 @@ export interface World {
   readonly lists?: boolean
   /** Whether it lists disputes and refunds; where it is asked for them, the query is among the queries. */
   readonly clawbacks?: boolean
+  /** The accounts that sent the records which name none. */
+  readonly claimed?: ReadonlyArray<string>
+  /** The accounts that are set. */
+  readonly fingerprints?: ReadonlyArray<string>
   /** What the call of the provider does besides. */
   readonly calling?: Effect.Effect<void>
   /** Where the code of the charge stands; undefined: nobody asks for it. */
@@ -44,7 +49,9 @@ export interface World {
 export const given = (record: Transaction, answer: StatusOutcome, world: World = {}) => {
   const {
     calling = Effect.void,
+    claimed = [],
     code,
+    fingerprints = ["one"],
     guarantees,
     isDue = true,
     lists = false,
@@ -57,12 +64,14 @@ export const given = (record: Transaction, answer: StatusOutcome, world: World =
   const asked: Array<ClawbackQuery> = []
   const closed: Array<unknown> = []
   const claims: Array<readonly [now: number, limit: number, leaseMs: number]> = []
+  const putBack: Array<readonly [reference: string, at: number]> = []
   const kept = storedRecord(record, [], {
     claimDue: (...claim) =>
       Effect.sync(() => {
         claims.push(claim)
         return isDue && claims.length === 1 ? [{ transaction: record, revision: FIRST }] : []
-      })
+      }),
+    putBack: (waiting, at) => Effect.sync(() => void putBack.push([waiting.reference, at]))
   })
   const unused = (...args: ReadonlyArray<unknown>) => unexpected("a provider", args)
   const fetchStatus = (query: StatusQuery) => {
@@ -81,7 +90,7 @@ export const given = (record: Transaction, answer: StatusOutcome, world: World =
   const provider: Provider = {
     name: "eversend",
     mode: "live",
-    fingerprints: () => ["one"],
+    fingerprints: () => fingerprints,
     guarantees: {
       clientReference: "idempotent",
       lookup: "by_client_ref",
@@ -102,7 +111,7 @@ export const given = (record: Transaction, answer: StatusOutcome, world: World =
         known: ["eversend"],
         find: unused,
         accounts: (name, mode) => (registered && name === "eversend" && mode === "live" ? [provider] : []),
-        claimed: () => [],
+        claimed: () => claimed,
         byRouteKey: unused,
         routeKey: unused,
         keptRouteKeys: () => []
@@ -121,18 +130,19 @@ export const given = (record: Transaction, answer: StatusOutcome, world: World =
     ]),
     Layer.merge(telemetry.layer)
   )
-  /** For callbacks that say this. */
-  const pollFor = (...said: ReadonlyArray<Reported>) =>
+  const pollBy = (actor: Actor, said: ReadonlyArray<Reported> = [], at = TOLD_AT) =>
     Effect.gen(function* () {
-      yield* TestClock.setTime(TOLD_AT)
-      return yield* (yield* OutcomePoller).poll(kept.read(), "callback", said)
+      yield* TestClock.setTime(at)
+      return yield* (yield* OutcomePoller).poll(kept.read(), actor, said)
     }).pipe(Effect.provide(layer))
+  /** For callbacks that say this. */
+  const pollFor = (...said: ReadonlyArray<Reported>) => pollBy("callback", said)
   const poll = (at = TOLD_AT, traceparent: string | null = null) =>
     Effect.gen(function* () {
       yield* TestClock.setTime(at)
       return (yield* (yield* OutcomePoller).poll({ ...kept.read(), traceparent }, "reconciler")).learnt
     }).pipe(Effect.provide(layer))
-  return { ...kept, ...telemetry, layer, provider, poll, pollFor, queries, asked, closed, claims }
+  return { ...kept, ...telemetry, layer, provider, poll, pollBy, pollFor, queries, asked, closed, claims, putBack }
 }
 
 /** The facts that were written, with their notes. */
