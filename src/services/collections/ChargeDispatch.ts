@@ -1,10 +1,11 @@
 import { Clock, Context, Effect, Option, Redacted } from "effect"
 import type { Corridor } from "../../domain/Corridor.ts"
 import type { Currency } from "../../domain/Currency.ts"
+import { AmountBelowMinimum } from "../../domain/errors/Terminal.ts"
 import type { Reference } from "../../domain/Ids.ts"
 import type { Instant } from "../../domain/Instant.ts"
 import { maskedNumber } from "../../domain/Masking.ts"
-import type { MinorUnits } from "../../domain/Money.ts"
+import { type MinorUnits, ZERO } from "../../domain/Money.ts"
 import type { MomoParty, PayerDetails } from "../../domain/Party.ts"
 import type { Collection } from "../../domain/Payment.ts"
 import type { AccountFingerprint } from "../../domain/ProviderAccount.ts"
@@ -76,6 +77,23 @@ export const contractFeeOf = (
 ): MinorUnits | null | undefined =>
   operations?.contractFee === undefined ? null : operations.contractFee({ amount, at, country, currency, method, network })
 
+/** How often the amount is raised to the fee of the one before it. A flat fee needs one step, and a share of 10 % beside it nine. */
+const STEPS_AT_MOST = 64
+
+/**
+ * Refuses a charge that costs more than it brings: the payer would pay it, and nothing could be credited. `minimum_minor` is
+ * the least amount above it that covers its own fee.
+ */
+export const requireFeeCovered = Effect.fnUntraced(function* (operations: CollectionOperations, priced: Priced) {
+  let covered = priced.amount
+  for (let steps = 0; steps < STEPS_AT_MOST; steps++) {
+    const fee = contractFeeOf(operations, { ...priced, amount: covered }) ?? ZERO
+    if (fee <= covered) break
+    covered = fee
+  }
+  if (covered > priced.amount) return yield* new AmountBelowMinimum({ minimum_minor: covered, method: priced.corridor.method })
+})
+
 /** Whether a code from that account can be submitted to this charger; null matches any. */
 const isOf = ({ provider }: Charger, account: AccountFingerprint | null, currency: Currency): boolean =>
   account === null || provider.fingerprints(currency).includes(account)
@@ -145,7 +163,7 @@ export class ChargeDispatch extends Context.Service<
     const firstReady = (chargers: ReadonlyArray<Charger>, { collection, corridor, source }: Placement) => {
       const priced = chargers.flatMap((charger) => {
         const fee = contractFeeOf(charger.operations, collection)
-        return fee === undefined ? [] : [{ ...charger, fee }]
+        return fee === undefined || (fee ?? ZERO) > collection.amount ? [] : [{ ...charger, fee }]
       })
       return Effect.option(
         firstToSucceed(

@@ -45,7 +45,7 @@ import { requireWithinNetworkLimits } from "../routing/NetworkLimits.ts"
 import { Routes } from "../routing/Routes.ts"
 import type { FinalError, UnknownOutcomeError } from "../settlement/OutcomeResponse.ts"
 import { Settlement } from "../settlement/Settlement.ts"
-import { ChargeDispatch, type Charger, chargersFor, contractFeeOf, firstToTake } from "./ChargeDispatch.ts"
+import { ChargeDispatch, type Charger, chargersFor, contractFeeOf, firstToTake, requireFeeCovered } from "./ChargeDispatch.ts"
 import { ChargeGuard, type LastCharge } from "./ChargeGuard.ts"
 import { codeSender } from "./CodeSender.ts"
 
@@ -201,6 +201,7 @@ export class Collections extends Context.Service<
         if (command.otp !== null) yield* passOverOthers(chargers, tried, "code_elsewhere")
         const takes = ({ operations, provider }: Charger) =>
           requireWithinNetworkLimits(operations, { ...source, network }, corridor, command.amount).pipe(
+            Effect.andThen(requireFeeCovered(operations, priced)),
             orPassOver(provider.name, outsideLimits)
           )
         // When the corridor requires a code and none was given, a code is sent and nothing is charged yet.
