@@ -16,6 +16,8 @@ interface PinSettings {
 
 /** The note of a payout that is held back because of it. */
 export const PIN_REFUSED = "the PIN was refused before"
+/** The note of a payout that is held back because the memory cannot be read. */
+const PIN_UNKNOWN = "it is not known whether the PIN was refused before"
 
 /** Longer than a wrong setting will stay. */
 const KEPT_MS = 10 * 365 * 86_400_000
@@ -28,14 +30,15 @@ export const refusedPin = Effect.fnUntraced(function* (account: PinSettings) {
   const memory = yield* MemoryOf
   const name = `airtel pin ${account.country} ${hashOf(account)}`
   let isRefused = false
-  const known = Effect.tap(
-    // When the memory cannot be read, the PIN counts as refused, and nothing is sent.
-    Effect.catchDefect(Effect.map(memory.get(name), Option.isSome), () => Effect.succeed(true)),
-    (found) => Effect.sync(() => (isRefused ||= found))
+  const known = Effect.tap(Effect.map(memory.get(name), Option.isSome), (found) =>
+    Effect.sync(() => {
+      isRefused ||= found
+    })
   )
-  const heldBack: NonNullable<ProviderCall["heldBack"]> = Effect.map(
-    Effect.suspend(() => (isRefused ? Effect.succeed(true) : known)),
-    (found) => (found ? PIN_REFUSED : null)
+  const heldBack: NonNullable<ProviderCall["heldBack"]> = Effect.suspend(() => (isRefused ? Effect.succeed(true) : known)).pipe(
+    Effect.map((found) => (found ? PIN_REFUSED : null)),
+    // The next payout reads it again: only a refused PIN stays held back.
+    Effect.catchDefect(() => Effect.succeed(PIN_UNKNOWN))
   )
   const note = Effect.suspend(() => {
     isRefused = true

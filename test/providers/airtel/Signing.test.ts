@@ -8,7 +8,7 @@ import { Deferred, Effect, Fiber, Redacted } from "effect"
 import { describe } from "vitest"
 import type { CountryAccount } from "../../../src/providers/airtel/Client.ts"
 import { encryptedUnder, type Padding, publicKeyIn } from "../../../src/providers/PublicKeys.ts"
-import { MemoryOf, processMemory } from "../../../src/providers/SharedMemory.ts"
+import { MemoryOf, processMemory, type SharedMemory } from "../../../src/providers/SharedMemory.ts"
 import { itWith } from "../../support/Installed.ts"
 import { collectionsOf, payoutsOf } from "../contract/Fixture.ts"
 import { answer, type Behaviour, type Seen, stub } from "../ProviderStub.ts"
@@ -248,6 +248,31 @@ describe("the PIN", () => {
       expect(yield* payoutsOf(opened[1]).send(payout())).toMatchObject({ _tag: "Refused" })
       yield* Deferred.succeed(granted, undefined)
       expect(yield* Fiber.join(waiting)).toMatchObject({ _tag: "NotSent" })
+      expect(sends(server)).toHaveLength(1)
+    })
+  )
+
+  it.effect("holds a payout back while what the nodes share cannot be read, and the next one is sent", () =>
+    Effect.gen(function* () {
+      const memory = processMemory()
+      let isDown = true
+      const failing: SharedMemory = {
+        ...memory,
+        get: (name) => Effect.suspend(() => (isDown ? Effect.die(new Error("no database")) : memory.get(name)))
+      }
+      const server = yield* stub({
+        [TOKEN]: [token],
+        "POST /standard/v1/disbursements/": [
+          echoing((id) => ({ data: { transaction: { id, status: "TIP" } }, status: { response_code: "DP00900001006" } }))
+        ]
+      })
+      const provider = yield* Effect.provideService(pinned(server.baseUrl), MemoryOf, failing)
+      expect(yield* payoutsOf(provider).send(payout())).toMatchObject({
+        _tag: "NotSent",
+        note: "it is not known whether the PIN was refused before"
+      })
+      isDown = false
+      expect(yield* payoutsOf(provider).send(payout())).toMatchObject({ _tag: "Accepted" })
       expect(sends(server)).toHaveLength(1)
     })
   )
