@@ -1,7 +1,7 @@
 import { isOpenedBy } from "./Contradiction.ts"
 import type { Currency } from "./Currency.ts"
 import { type Instant, iso } from "./Instant.ts"
-import { type MinorUnits, minor } from "./Money.ts"
+import { type MinorUnits, minor, ZERO } from "./Money.ts"
 import type { Transaction, TransactionKind } from "./Transaction.ts"
 
 /** One movement of money as the provider's own account lists it. */
@@ -314,6 +314,8 @@ const principalOf = (record: Transaction): MinorUnits => {
   return record.kind === "collection" && record.status === "successful" ? (record.observedAmount ?? record.amount) : record.amount
 }
 
-/** An exchange costs only its rate, and the fee of an open payment is not known. */
-const feeOf = (record: Transaction): MinorUnits | null =>
-  record.kind === "exchange" || record.status !== "successful" ? null : record.fees
+/** An exchange is booked without a fee, because it costs only its rate. The fee of an open payment is not known. */
+const feeOf = (record: Transaction): MinorUnits | null => {
+  if (record.status !== "successful") return null
+  return record.kind === "exchange" ? ZERO : record.fees
+}

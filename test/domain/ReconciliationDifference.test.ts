@@ -158,12 +158,16 @@ describe("reconciliation", () => {
     expect(found(credited, theirs("successful", { amount: minor(1n) }))).toEqual([["amount", "50000", "1"]])
   })
 
-  it("compares a fee only where it is known on both sides, and none of an exchange", () => {
+  it("compares a fee only where it is known on both sides, and any of an exchange, which is booked without one", () => {
     expect(found(payout({ status: "successful", fees: null }), theirs("successful", { fee: minor(1n) }))).toEqual([])
     expect(found(payout(), theirs("pending", { fee: minor(1n) }))).toEqual([])
     expect(found(returned, theirs("returned", { fee: minor(1_001n) }))).toEqual([["fee", "1000", "1001"]])
     const exchanged = cases["successful exchange"]
-    expect(found(exchanged, theirs("successful", { amount: minor(10_000n), currency: "UGX", fee: minor(1n) }))).toEqual([])
+    const whole = { amount: minor(10_000n), currency: "UGX" } as const
+    expect(found(exchanged, theirs("successful", { ...whole, fee: minor(1n) }))).toEqual([["fee", "0", "1"]])
+    expect(found(exchanged, theirs("successful", { ...whole, fee: minor(0n) }))).toEqual([])
+    expect(found(exchanged, theirs("successful", whole))).toEqual([])
+    expect(found(cases["pending exchange"], theirs("pending", { ...whole, fee: minor(1n) }))).toEqual([])
     expect(found(exchanged, theirs("successful", { amount: minor(9n) }))).toEqual([["amount", "10000", "9"]])
   })
 

@@ -148,7 +148,7 @@ export class FeeBooking extends Context.Service<
 }
 
 const noRow = "no row of the statement names its fee: an answer did"
-const noFee = "an exchange has no fee beside its rate"
+const noFee = "an exchange has no fee beside its rate: book what it cost with float debit"
 const aPersons = "a person has to look at it: see gateway review list"
 const twoPeople =
   "from this amount on it takes two people (CONSOLE_APPROVAL_FROM): it is in review now, rule on it in the console, or state with --no-second-person that there is nobody else"

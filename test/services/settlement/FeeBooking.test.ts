@@ -10,12 +10,14 @@ import type { ModeDifference, ReconciliationReport } from "../../../src/services
 import { Review } from "../../../src/services/settlement/Review.ts"
 import { Settlement } from "../../../src/services/settlement/Settlement.ts"
 import { textOf } from "../../support/EntryLines.ts"
+import { cases } from "../../support/ReviewCases.ts"
 import { collection, NOON, payout } from "../../support/SampleTransactions.ts"
 import { storedRecord } from "./StoredRecord.ts"
 
 const { approvalFrom } = consoleOf(reader({}, []), [], [])
 const paid = payout({ status: "successful", fees: minor(1_000n), completedAt: NOON })
 const sold = collection({ status: "successful", amount: minor(10_000n), fees: minor(150n), completedAt: NOON })
+const exchanged = cases["successful exchange"]
 const by = { at: NOON, actor: "jane" }
 
 const differing = (record: Transaction, change: Partial<ModeDifference> = {}): ModeDifference => ({
@@ -90,6 +92,12 @@ describe("a fee of a statement", () => {
       /^its money came back/
     ],
     ["of what is in review already", { ...paid, needsReview: true }, [differing(paid)], /^it is in review for another reason/],
+    [
+      "of an exchange",
+      exchanged,
+      [differing(exchanged, { ours: "0" })],
+      /^an exchange has no fee beside its rate: book what it cost with float debit$/
+    ],
     [
       "that a person knew and did not book",
       { ...paid, ruling: { outcome: "successful", known: ["fee 800"] } },
