@@ -23,6 +23,7 @@ const installed = (url: string) => {
 }
 const installation = Effect.map(givenUrl, installed)
 
+const creditOf = (externalId: string) => [...credit("", "5").slice(0, -3), externalId, "--note", "twice"]
 const credit = (externalId: string, amount: string) =>
   `float credit acme --mode live --currency KES --amount-minor ${amount} --external-id ${externalId} --note opening`.split(" ")
 
@@ -149,6 +150,12 @@ describe("the operators' commands", () => {
       expect(yield* result(...credit("e-1", "10050"))).toEqual(position)
       expect(yield* result(...credit("e-1", "10050"))).toEqual(position)
       expect(yield* run(...credit("e-1", "10051"))).toMatchObject({ code: 1, output: "" })
+      // Each looks like an id that posts elsewhere: with a no-break space, a zero-width one, and a reference in small letters.
+      for (const lookalike of ["e\u00a01", "e-1\u200b", "aaa688mg9kt6bq76f4nm4bjrh5"])
+        expect(yield* run(...creditOf(lookalike))).toMatchObject({
+          code: 1,
+          errors: expect.stringMatching(/external id .*(cannot be seen|AAA688MG9KT6BQ76F4NM4BJRH5)/)
+        })
       expect(yield* result("float", "list", "acme", "--mode", "live")).toEqual([position])
       expect(yield* result("float", "list", "acme", "--mode", "test")).toEqual([])
       expect((yield* run("float", "list", "acme", "--mode", "live")).output).toContain("KES 100.50 (10050 minor)")

@@ -38,6 +38,7 @@ const given = Effect.gen(function* () {
   }
   yield* sql`UPDATE transactions SET needs_review = true, provider_reference = ${HOSTILE}, raw_request = ${HOSTILE}, raw_response = ${HOSTILE},
     record = (record::jsonb || ${JSON.stringify(told)}::jsonb)::json WHERE reference = ${reference}`
+  yield* sql`UPDATE float_adjustments SET external_id = ${HOSTILE} WHERE app_id = ${tenant.appId}`
   yield* sql`UPDATE open_work SET needs_review = true WHERE reference = ${reference}`
   yield* sql`INSERT INTO journal (app_id, reference, revision, mode, at, actor, fact, note, status)
     VALUES (${tenant.appId}, ${reference}, 99, 'live', now(), 'request', ${HOSTILE}, ${HOSTILE}, 'pending')`
@@ -95,9 +96,9 @@ const calls: Record<string, (given: Given) => ReadonlyArray<ReadonlyArray<string
     ["other", "--mode", "live", "--currency", "UGX", "--amount-minor", HOSTILE, "--external-id", HOSTILE, "--note", HOSTILE]
   ],
   "float list": () => [["other", "--mode", "live"]],
-  "float statement": () => [
-    ["other", "--currency", "UGX"],
-    ["other", "--currency", "UGX", "--csv"],
+  "float statement": ({ tenant: { appId } }) => [
+    [appId, "--currency", "UGX"],
+    [appId, "--currency", "UGX", "--csv"],
     [HOSTILE, "--currency", "UGX", "--from", HOSTILE]
   ],
   "corridor list": () => [[]],

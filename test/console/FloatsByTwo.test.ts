@@ -236,6 +236,8 @@ layer(desks)("a credit or a debit in the console", (it) => {
       expect(yield* stateOf(appId, id)).toEqual([0n, "rejected"])
       yield* propose(wishOf(appId), { by: biko, at: 4 })
       expect(yield* refusal(propose(wishOf(AppId.make("nobody")), { by: biko, at: 4 }))).toBe("There is no tenant nobody.")
+      const lookalike = { ...wishOf(appId), externalId: "aaa688mg9kt6bq76f4nm4bjrh5" }
+      expect(yield* refusal(propose(lookalike, { by: biko, at: 4 }))).toContain("in small letters: write it in capitals")
     })
   )
 })

@@ -9,7 +9,7 @@ import type { AuditBy } from "../ports/AuditLog.ts"
 import { FloatEntries, type PostedAdjustment } from "../ports/FloatEntries.ts"
 import { NotCarriedOut } from "../ports/Proposals.ts"
 import { Tenants } from "../ports/Tenants.ts"
-import { type AdjustmentWish, FloatAdjustments } from "../tenants/FloatAdjustments.ts"
+import { type AdjustmentWish, externalIdMistake, FloatAdjustments } from "../tenants/FloatAdjustments.ts"
 import { type Acting, makeProposing, NotDecided, writtenIn } from "./Deciding.ts"
 
 /**
@@ -19,7 +19,10 @@ import { type Acting, makeProposing, NotDecided, writtenIn } from "./Deciding.ts
 export class FloatApprovals extends Context.Service<
   FloatApprovals,
   {
-    /** Opens the proposal. Refused when there is no such tenant, or when the external id is already proposed or posted. */
+    /**
+     * Opens the proposal. Refused when there is no such tenant, or when the external id cannot name an adjustment or is already
+     * proposed or posted.
+     */
     readonly propose: (wish: AdjustmentWish, acting: Acting) => Effect.Effect<void, NotDecided>
     /** Posts the proposed amount. Refused, with nothing posted, when the external id was already posted by any means. */
     readonly carryOut: (proposal: Proposal, by: AuditBy) => Effect.Effect<void, NotCarriedOut>
@@ -33,6 +36,8 @@ export class FloatApprovals extends Context.Service<
 
     const propose = Effect.fn("FloatApprovals.propose")(function* (wish: AdjustmentWish, acting: Acting) {
       const { amount, appId, currency, direction, externalId, mode, note } = wish
+      const mistake = externalIdMistake(externalId)
+      if (mistake !== null) return yield* new NotDecided(`Nothing was proposed: ${mistake}.`)
       if (Option.isNone(yield* tenants.find(appId))) return yield* new NotDecided(`There is no tenant ${appId}.`)
       const used = yield* entries.adjustment(appId, mode, externalId)
       if (Option.isSome(used)) return yield* new NotDecided(usedBefore(externalId, used.value))

@@ -1,4 +1,5 @@
 import { Context, Effect } from "effect"
+import { isReference } from "../../domain/Ids.ts"
 import { credit, debit, type FloatPosition } from "../../domain/Ledger.ts"
 import { LARGEST_AMOUNT, toDecimal } from "../../domain/Money.ts"
 import { MessageError } from "../../runtime/MessageError.ts"
@@ -19,8 +20,8 @@ export class FloatAdjustments extends Context.Service<
   {
     /**
      * Posts once per external id, with its audit row. Repeating the same call posts nothing: `isNew` is false, and the position
-     * is the one right after the posting. Refused when the external id was used for something else or belongs to one of the
-     * tenant's transactions, and when the float cannot cover a debit or hold a credit.
+     * is the one right after the posting. Refused when the external id cannot name an adjustment, was used for something else or
+     * belongs to one of the tenant's transactions, and when the float cannot cover a debit or hold a credit.
      */
     readonly adjust: (
       wish: AdjustmentWish,
@@ -33,6 +34,8 @@ export class FloatAdjustments extends Context.Service<
 
     const adjust = Effect.fn("FloatAdjustments.adjust")(function* (wish: AdjustmentWish, { actor, at, details }: AuditBy) {
       const { amount, appId, currency, direction, externalId, mode, note } = wish
+      const mistake = externalIdMistake(externalId)
+      if (mistake !== null) return yield* new NotAdjusted(mistake)
       const entry = direction === "credit" ? credit(currency, amount) : debit(currency, amount)
       const own = { mode, currency, amount_minor: amount.toString(), external_id: externalId, note }
       const adjusted = yield* ledger.adjust({
@@ -67,4 +70,20 @@ export class FloatAdjustments extends Context.Service<
 
     return { adjust }
   })
+}
+
+/** Characters that cannot be seen, and every space except the ordinary one. */
+const UNSEEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Zl}\p{Zp}]|[^\P{Zs} ]/u
+
+/**
+ * Why a text cannot name an adjustment, as one line; null where it can. One that only looks like another external id would post
+ * the same money twice, and so would a transaction's reference in small letters.
+ */
+export const externalIdMistake = (externalId: string): string | null => {
+  if (UNSEEN.test(externalId))
+    return "the external id has a character that cannot be seen, or a space that is not the ordinary one: type it"
+  const reference = externalId.toUpperCase()
+  return reference !== externalId && isReference(reference)
+    ? `the external id ${externalId} is the reference ${reference} in small letters: write it in capitals`
+    : null
 }
