@@ -216,7 +216,9 @@ export const accountComparison = (registry: ProviderRegistry["Service"], transac
       about.set(record.reference, entry)
     }
     for (const line of lines) {
-      const known = line.reference === null ? undefined : own.get(line.reference)
+      const named = line.reference === null ? undefined : own.get(line.reference)
+      // A row in the other direction, such as money that came back, is another movement, whatever it names.
+      const known = named?.kind === line.direction ? named : undefined
       const record = known ?? Option.getOrUndefined(yield* oursOf(provider, line))
       if (record === undefined) ownerless.push(line)
       else tell(record, line)

@@ -3,7 +3,7 @@ import { Effect, Option } from "effect"
 import { Reference } from "../../../src/domain/Ids.ts"
 import { iso } from "../../../src/domain/Instant.ts"
 import { minor } from "../../../src/domain/Money.ts"
-import type { Statement, StatementLine } from "../../../src/domain/ReconciliationDifference.ts"
+import { type Statement, type StatementLine, statedRulings } from "../../../src/domain/ReconciliationDifference.ts"
 import type { Adapter, Provider, StatusOutcome } from "../../../src/services/ports/Provider.ts"
 import { accountComparison } from "../../../src/services/settlement/Reconciliation.ts"
 import { NOON, payout } from "../../support/SampleTransactions.ts"
@@ -96,6 +96,28 @@ it.effect("names the payment of ours that a row by the provider's own hand is ab
         ]
       }
     ])
+  })
+)
+
+it.effect("holds a row in the other direction, such as money that came back, for no success of the payment that it names", () =>
+  Effect.gen(function* () {
+    const record = { ...paid, reference: first, status: "pending", fees: null, needsReview: true } as typeof paid
+    const knowing = accountComparison(
+      { accounts: () => [account], claimed: () => [] } as never,
+      {
+        byReference: () => Effect.succeedSome({ transaction: record }),
+        byProviderReference: () => Effect.succeed([])
+      } as never
+    )
+    const own = line({ reference: record.reference, status: "failed" })
+    const back = line({ reference: record.reference, direction: "collection", providerReference: "P2" })
+    const found = yield* knowing.byStatement(account, listed({ lines: [own, back] }), [record])
+    expect(found.map(({ kind, theirs }) => `${kind} ${theirs}`).sort()).toEqual([
+      "missing_here successful 10000 UGX",
+      "state failed 10000 UGX"
+    ])
+    // What came back is not for a file to rule on: a person looks at it.
+    expect(statedRulings(found.map((one) => ({ ...one, because: "in_review" as const })))).toEqual([])
   })
 )
 
