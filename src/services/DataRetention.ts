@@ -45,17 +45,13 @@ const PERIODS_KEPT_MS = 8 * 24 * 3_600_000
 /** A corridor's figures cover one day. */
 const ROUTES_KEPT_MS = 2 * 24 * 3_600_000
 
+/** Events of a month are removed together with it: single ones only where that did not happen within this time. */
+const LEFT_TO_THEIR_MONTH_MS = 31 * 24 * 3_600_000
+
 /**
  * One round of data retention: maintains the partitions, and deletes expired rows in bounded steps, one step of each kind in
  * turn. The clock watch is asked before each step: nothing is removed while the clock is in doubt, and ages are computed from
  * the trusted time.
- */
-const LEFT_TO_THEIR_MONTH_MS = 31 * 24 * 3_600_000
-
-/**
- * One round of data retention: maintains the partitions, and deletes expired rows in bounded steps, one kind after another. The
- * clock watch is asked before each step: nothing is removed while the clock is in doubt, and ages are computed from the trusted
- * time.
  */
 export const makeRetentionRound = Effect.gen(function* () {
   const clock = yield* ClockWatch
