@@ -2,6 +2,7 @@ import { Agent, type Dispatcher } from "@effect/platform-node/Undici"
 import { Clock, Effect, Option, type Scope } from "effect"
 import { parseExact } from "../domain/Json.ts"
 import { noteCallTime } from "../runtime/CallTrail.ts"
+import { tellHeldBack } from "../runtime/CallTurn.ts"
 import { noteCall, noteFailure } from "../runtime/CapturedCall.ts"
 import { inClientSpan } from "../runtime/ClientSpan.ts"
 import { tooLateToLeave } from "../runtime/LatestTime.ts"
@@ -93,10 +94,13 @@ export const openTransport = Effect.fn("openTransport")(function* (
   })
   return {
     // No trace headers are sent: the gateway's internals are private.
-    call: Effect.fnUntraced(function* (call) {
+    call: Effect.fnUntraced(function* (call): Effect.fn.Return<ProviderResponse> {
       const { account, heldBack, method, operation, url } = call
       const why = heldBack === undefined ? null : yield* heldBack
-      if (why !== null) return { _tag: "NotSent", note: why }
+      if (why !== null) {
+        yield* tellHeldBack
+        return { _tag: "NotSent", note: why }
+      }
       yield* noteCall
       const response = yield* inClientSpan({ method, url, showsPath: true, provider, operation })(annotated(call))
       const failure = failureOf(response)

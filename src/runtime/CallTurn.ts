@@ -24,13 +24,21 @@ export interface Turn {
    */
   readonly isPatient: boolean
   away: TurnedAway | null
+  /** Whether one of its calls was held back by the gateway itself, which says nothing about the provider. */
+  isHeldBack: boolean
   /** How long its calls have waited for the account's rate limit, without the wait that is still going on. */
   waitedMs: number
   /** Since when a call waits for its turn, by the monotonic clock; null where none does. */
   waitsSince: number | null
 }
 
-export const makeTurn = (isPatient: boolean): Turn => ({ isPatient, away: null, waitedMs: 0, waitsSince: null })
+export const makeTurn = (isPatient: boolean): Turn => ({
+  isPatient,
+  away: null,
+  isHeldBack: false,
+  waitedMs: 0,
+  waitsSince: null
+})
 
 /** How much of the time until now, by the monotonic clock, our own rate limit kept everything from being sent to the provider. */
 export const waitedMs = ({ waitedMs, waitsSince }: Turn, now: number): number =>
@@ -59,6 +67,11 @@ export const tellTurnedAway = (away: TurnedAway): Effect.Effect<void> =>
   Effect.map(CallTurn, (turn) => {
     if (turn !== null) turn.away = away
   })
+
+/** Reported for a call that must not leave (`ProviderCall.heldBack`). */
+export const tellHeldBack: Effect.Effect<void> = Effect.map(CallTurn, (turn) => {
+  if (turn !== null) turn.isHeldBack = true
+})
 
 /** Whether a call within `withTurn` was turned away. */
 export const wasTurnedAway: Effect.Effect<boolean> = Effect.map(CallTurn, (turn) => turn !== null && turn.away !== null)

@@ -57,8 +57,9 @@ export class Circuits extends Context.Service<
           const { away, exit } = Exit.isSuccess(ended) ? ended.value : { away: null, exit: Exit.failCause(ended.cause) }
           const isAbandoned = Exit.isFailure(exit) && Exit.hasInterrupts(exit)
           const said = verdict(exit)
-          // A call that was rejected by the pace means that the provider is busy, which is neither a failure nor an answer.
-          const isNone = away !== null && said !== "answered"
+          // A call that was rejected by the pace means that the provider is busy, which is neither a failure nor an answer. Nor is
+          // one that the gateway held back.
+          const isNone = (away !== null || turn.isHeldBack) && said !== "answered"
           yield* begun.end(isNone || (said === "answered" && isAbandoned) ? "abandoned" : said, {
             note: noteOf(exit),
             tookMs: endedAt - startedAt - waitedMs(turn, endedAt)

@@ -4,11 +4,17 @@ import { mkdtempSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { expect, it } from "@effect/vitest"
-import { Deferred, Effect, Fiber, Redacted } from "effect"
+import { Context, Deferred, Effect, Fiber, Layer, Option, Redacted } from "effect"
 import { describe } from "vitest"
 import type { CountryAccount } from "../../../src/providers/airtel/Client.ts"
+import { PIN_REFUSED } from "../../../src/providers/airtel/RefusedPin.ts"
 import { encryptedUnder, type Padding, publicKeyIn } from "../../../src/providers/PublicKeys.ts"
 import { MemoryOf, processMemory, type SharedMemory } from "../../../src/providers/SharedMemory.ts"
+import { ProviderRegistry } from "../../../src/services/ports/ProviderRegistry.ts"
+import { Circuits } from "../../../src/services/routing/Circuits.ts"
+import { guardedProviders } from "../../../src/services/routing/GuardedProviders.ts"
+import { fakePolicy, policy } from "../../fakes/FakePolicy.ts"
+import { fakeSharedLateCalls } from "../../fakes/FakePorts.ts"
 import { itWith } from "../../support/Installed.ts"
 import { collectionsOf, payoutsOf } from "../contract/Fixture.ts"
 import { answer, type Behaviour, type Seen, stub } from "../ProviderStub.ts"
@@ -274,6 +280,38 @@ describe("the PIN", () => {
       isDown = false
       expect(yield* payoutsOf(provider).send(payout())).toMatchObject({ _tag: "Accepted" })
       expect(sends(server)).toHaveLength(1)
+    })
+  )
+
+  it.effect("that is refused opens no circuit: the payouts of other countries go on", () =>
+    Effect.gen(function* () {
+      const server = yield* stub({
+        [TOKEN]: [token],
+        "POST /standard/v1/disbursements/": [wrongPin],
+        "POST /standard/v2/disbursements/": [
+          echoing((id) => ({ data: { transaction: { id, status: "TIP" } }, status: { response_code: "DP00900001006" } }))
+        ]
+      })
+      const opened = yield* open([
+        accountIn("ZM", server.baseUrl, { pin: Redacted.make("wrong") }),
+        accountIn("UG", server.baseUrl, { version: "v2" })
+      ])
+      const registry = Layer.succeed(ProviderRegistry, {
+        known: ["airtel"],
+        find: () => Option.some({ ...opened, fingerprints: () => [] }),
+        accounts: () => [],
+        claimed: () => [],
+        byRouteKey: () => Option.none(),
+        routeKey: () => "",
+        keptRouteKeys: () => []
+      })
+      const circuits = Layer.provide(Circuits.layer, [fakePolicy(), fakeSharedLateCalls])
+      const guarded = Layer.provide(guardedProviders, [circuits, registry])
+      const { find } = Context.get(yield* Layer.build(guarded), ProviderRegistry)
+      const { send } = payoutsOf(Option.getOrThrow(find("airtel", "live")))
+      const held = yield* Effect.forEach(Array.from({ length: 2 * policy.circuit.failures }), () => send(payout()))
+      expect(held.at(-1)).toMatchObject({ _tag: "NotSent", note: PIN_REFUSED })
+      expect(yield* send(payout(uganda, "4418"))).toMatchObject({ _tag: "Accepted" })
     })
   )
 
