@@ -113,6 +113,14 @@ export const explained: Readonly<Record<string, ReadonlyArray<Explained>>> = {
   ],
   "src/services/settlement/ProviderCallbacks.ts": [
     keyOf("ProviderCallbacks"),
+    ...[
+      "Callbacks that came to a path which has a newer one: the new one still has to be registered at the provider.",
+      "Callbacks that match no transaction and came oftener than their account's may."
+    ].map((description) => ({
+      original: `"${description}"`,
+      replacement: '""',
+      why: "what a metric is, in words for people"
+    })),
     { original: "oldest !== undefined", replacement: "true", why: "for the compiler: where so many are kept, one is the oldest" },
     { original: "traceparent !== null", replacement: "true", why: "null links to nothing; this only saves keeping it" }
   ],

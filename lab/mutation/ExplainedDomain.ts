@@ -53,6 +53,22 @@ export const explainedOfDomain: Readonly<Record<string, ReadonlyArray<Explained>
   "src/domain/Ids.ts": ['"AppId"', '"Reference"'].map((original) => ({ original, replacement: '""', why: BRAND })),
   "src/domain/Operator.ts": [{ original: '"OperatorName"', replacement: '""', why: BRAND }],
   "src/domain/RequestFingerprint.ts": [{ original: "a < b", replacement: "a <= b", why: "no two members have one name" }],
+  "src/domain/ReconciliationDifference.ts": [
+    { original: "own[0]?.lines", replacement: "own[0].lines", why: "for the compiler: a group has a first difference" },
+    { original: "line === undefined", replacement: "false", why: "for the compiler: what is plain has one line" },
+    {
+      original: '""',
+      replacement: '"Stryker was here!"',
+      line: '(kind === "fee" && !isOpenedBy(record, { _tag: "FeeStated", fee: minor(BigInt(theirs ?? 0)), note: "" }))',
+      why: "what a fact reported is its figures, and not its note"
+    },
+    {
+      original: 'record.kind === "collection"',
+      replacement: "true",
+      line: 'return record.kind === "collection" && record.status === "successful" ? (record.observedAmount ?? record.amount) : record.amount',
+      why: "for the compiler: only a collection has an observed amount"
+    }
+  ],
   "src/domain/ReviewReason.ts": [
     { original: "at > 0", replacement: "true", why: OPENING },
     { original: "at > 0", replacement: "at >= 0", why: OPENING },

@@ -3,7 +3,8 @@ import { waitsForCode } from "../../src/domain/CollectionMoves.ts"
 import type { Actor, Fact } from "../../src/domain/Fact.ts"
 import { minor } from "../../src/domain/Money.ts"
 import { decide } from "../../src/domain/Moves.ts"
-import type { Collection } from "../../src/domain/Payment.ts"
+import type { Collection, Payment } from "../../src/domain/Payment.ts"
+import { resolveCollection } from "../../src/domain/Resolution.ts"
 import { changesOf } from "../support/Changes.ts"
 import { textOf } from "../support/EntryLines.ts"
 import { facts, TOLD_AT } from "../support/SampleFacts.ts"
@@ -305,4 +306,30 @@ describe("a collection of which the provider says that another sum was paid", ()
 it("the payer has to say a code while the collection requires that action, and at no other time", () => {
   const waiting = [asks(code), asks(page), asks(null), polled({ nextAction: code }), { status: "requires_action" }]
   expect(waiting.map(waitsForCode)).toStrictEqual([true, false, false, false, false])
+})
+
+describe("a charge that its provider calls reversed", () => {
+  const paid = polled({ status: "successful", fees: minor(0n), observedAmount: minor(50_000n), observedCurrency: "UGX" })
+  const taken: Fact = { ...facts(20_000n).Clawback, by: "refund", state: "taken" }
+  /** After a person booked that so much of it came in and stayed. */
+  const ruled = (given: Payment, amount: bigint) => {
+    if (given.kind !== "collection") throw new Error("it is no charge")
+    const ruling = resolveCollection(
+      given,
+      { outcome: "successful", amount: minor(amount), fee: minor(0n), evidence: "" },
+      TOLD_AT
+    )
+    if (typeof ruling === "string") throw new Error(ruling)
+    return ruling.next
+  }
+  const refunded = decide(paid, taken, "reconciler", TOLD_AT).next
+
+  it.each<readonly [string, Collection, boolean]>([
+    ["is news to nobody where a person booked the part that was listed as taken", ruled(refunded, 30_000n), false],
+    ["is a person's where the whole charge stayed booked beside a refund", ruled(refunded, 50_000n), true],
+    ["is a person's where less was booked for another reason than a refund", ruled({ ...paid, needsReview: true }, 30_000n), true]
+  ])("%s", (_, record, needsReview) => {
+    const { entry, next } = decide(record, facts(50_000n).Returned, "reconciler", TOLD_AT)
+    expect([entry, next.needsReview]).toStrictEqual([null, needsReview])
+  })
 })

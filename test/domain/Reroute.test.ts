@@ -30,6 +30,14 @@ describe("a transaction that fails over to another provider", () => {
     expect(entry?.postings).toContainEqual({ account: "available", currency: "UGX", amount: 100n })
   })
 
+  it("gets its fee back by the contract of the new provider, and not by that of the first", () => {
+    const { next } = decide(payout({ feeReturns: true }), rerouted(900n), "request", LATER)
+    expect(next).not.toHaveProperty("feeReturns")
+    expect(decide(next, { ...rerouted(900n), feeReturns: true } as Fact, "request", LATER).next).toMatchObject({
+      feeReturns: true
+    })
+  })
+
   it("never costs more than was reserved", () => {
     expect(decide(payout(), rerouted(1_100n), "request", LATER).next).toMatchObject({ fees: 1_000n })
   })
@@ -62,4 +70,10 @@ describe("a transaction that fails over to another provider", () => {
       })
     }
   )
+
+  it("is a charge at the fee of the new provider's contract, and not of the first one's", () => {
+    const given = collection({ contractFee: minor(300n) })
+    expect(decide(given, rerouted(900n), "request", LATER).next).toMatchObject({ contractFee: 900n })
+    expect(decide(given, rerouted(null), "request", LATER).next).not.toHaveProperty("contractFee")
+  })
 })

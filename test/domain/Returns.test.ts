@@ -97,6 +97,19 @@ describe("a payout that is returned", () => {
     expect([entry?.phase ?? null, next.needsReview]).toStrictEqual(isBooked ? ["return", false] : [null, true])
   })
 
+  it.each([
+    ["comes back with all of a payout", 10_000n, { feeReturns: true, fees: minor(700n) }, 700n],
+    ["stays with the provider where a part comes back", 4_000n, { feeReturns: true, fees: minor(700n) }, 0n],
+    ["is nothing where it cost nothing that we know of", 10_000n, { feeReturns: true, fees: null }, 0n],
+    ["stays where the contract does not return it", 10_000n, { fees: minor(700n) }, 0n]
+  ] as const)("has a fee that by the contract %s, whatever the provider says of it", (_, amount, terms, fee) => {
+    const given = payout({ status: "successful", ...terms })
+    const { entry, next } = decide(given, facts(amount).Returned, "reconciler", TOLD_AT)
+    const back = amount + fee
+    expect(next.kind === "payout" && [next.returned?.amount, next.returned?.fee ?? 0n]).toStrictEqual([back, fee])
+    expect(entry?.postings).toContainEqual({ account: "available", currency: "UGX", amount: back })
+  })
+
   it("is known to be the return that was booked where no fee is known, too", () => {
     const { next } = decide(payout({ status: "successful", fees: null }), facts(10_000n).Returned, "reconciler", TOLD_AT)
     expect(decide(next, facts(10_000n).Returned, "callback", TOLD_AT + HOUR).next.needsReview).toBe(false)

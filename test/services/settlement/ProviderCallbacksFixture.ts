@@ -68,7 +68,7 @@ const providerOf = (world: World): Provider => ({
   callbacks: {
     verify: ({ body, headers }) =>
       world.keys.has(headers["signature"] ?? "") ? Option.some(JSON.parse(Buffer.from(body).toString())) : Option.none(),
-    keep: () => Effect.sync(() => void world.kept.push(world.stored.size)),
+    ...(world.keepsNone !== true && { keep: () => Effect.sync(() => void world.kept.push(world.stored.size)) }),
     ...(world.refreshKeys === undefined ? {} : { refreshKeys: world.refreshKeys })
   }
 })
@@ -87,6 +87,12 @@ interface World {
   /** What callbacks may be signed with. */
   readonly keys: Set<string>
   refreshKeys?: Effect.Effect<void>
+  /** Its adapter keeps nothing of callbacks. */
+  keepsNone?: true
+  /** The pace turns the question away. */
+  turnedAway?: true
+  /** What the answer changes of the record. */
+  moved?: Partial<Payout>
   /** What asking tells. */
   learns: Effect.Effect<boolean>
   /** What callbacks are said to say to whoever asks. */
@@ -219,7 +225,11 @@ const ports = (world: World) => {
             world.revisions.push(revision)
             world.heard.push(said)
           }),
-          Effect.map(world.learns, (learnt) => ({ learnt, record: transaction }))
+          Effect.map(world.learns, (learnt) => ({
+            learnt,
+            record: { ...transaction, ...world.moved } as Payout,
+            ...(world.turnedAway && ({ turnedAway: true } as const))
+          }))
         )
     }),
     fakePolicy({ providerTimeoutMs: world.providerTimeoutMs, unmatchedCallbacks: world.unmatchedCallbacks ?? "off" }),
