@@ -90,6 +90,7 @@ export const providerImports: ReadonlyArray<ImportRow> = [
       "domain/Json.ts",
       "runtime/ClientSpan.ts",
       "runtime/CallTrail.ts",
+      "runtime/CallTurn.ts",
       "runtime/CapturedCall.ts",
       "runtime/LatestTime.ts",
       "runtime/Timer.ts",
