@@ -1,4 +1,5 @@
 import { Option } from "effect"
+import { isReference } from "./Ids.ts"
 import { parseBoth } from "./Json.ts"
 
 // Requests to providers and their responses are stored for operators without personal data. Numbers keep their last four
@@ -160,8 +161,13 @@ const maskedString = (text: string, kind: MemberKind, known: Set<string>): strin
     if (text.length >= SHORTEST_PERSON) known.add(text)
     return maskedNumber(text)
   }
-  return kind.isFigure && /^-?\d+(\.\d+)?$/.test(text) ? text : maskedText(text)
+  return isOurReference(text) || (kind.isFigure && /^-?\d+(\.\d+)?$/.test(text)) ? text : maskedText(text)
 }
+
+/** A reference is random and may contain seven digits in a row, but has many letters; an IBAN of its length has two. */
+const isOurReference = (text: string): boolean => isReference(text) && text.replace(/\d/g, "").length >= FEWEST_LETTERS
+const FEWEST_LETTERS = 8
+
 /** A shorter word occurs inside too many other words. */
 const SHORTEST_PERSON = 4
 

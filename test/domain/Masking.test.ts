@@ -72,6 +72,14 @@ describe("the stored request and response of a provider call", () => {
     expect(maskedProviderCall("{}", '{"message":"Invalid amount"}').response).toBe('{"message":"Invalid amount"}')
   })
 
+  it("keep our own reference whole, also one that begins with seven digits, and mask an account number of its length", () => {
+    const request = { transactionRef: "87942939AR0Y3ZBJ8WWX8M0CW4", note: "TR330006100519786457841326" }
+    expect(maskedProviderCall(JSON.stringify(request), null).request).toBe(
+      JSON.stringify({ ...request, note: maskedText(request.note) })
+    )
+    expect(maskedText(request.note)).not.toContain("0006100519")
+  })
+
   it("keep the last four digits of a number, however it is written", () => {
     for (const number of ["256772123456", "+256 772 123 456", "0772-123-456", "(0772) 123456", "0772.123.456"])
       expect(maskedText(`to ${number}!`)).toBe("to ••••3456!")
