@@ -140,7 +140,15 @@ export const explained: Readonly<Record<string, ReadonlyArray<Explained>>> = {
     }
   ],
   "src/services/admission/Velocity.ts": [keyOf("Velocity")],
-  "src/services/routing/Failover.ts": [keyOf("Failover")],
+  "src/services/routing/Failover.ts": [
+    {
+      original: "!isMoved",
+      replacement: "true",
+      line: "if (!isMoved) yield* noteMovedOn(name)",
+      why: "the turn of the next provider notes that it is used, whatever was noted before"
+    },
+    keyOf("Failover")
+  ],
   "src/services/collections/ChargeGuard.ts": [
     keyOf("ChargeGuard"),
     spanOf("ChargeGuard.placeWhenFree"),
