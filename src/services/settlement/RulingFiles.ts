@@ -60,7 +60,8 @@ export class RulingFiles extends Context.Service<
     /**
      * Rules on each ready row, with an audit row that names the file and the line, and returns what was ruled and what was
      * left. Repeating it, or continuing after an interruption, rules on nothing twice: a record that was ruled on is no longer in
-     * review, and a later case of it is left. `commit` makes each ruling, one after the other, and returns none once they are no longer approved.
+     * review, and a later case of it is left. `commit` makes each ruling, one after the other, and returns none once they are no
+     * longer approved.
      */
     readonly rule: (file: JudgedFile, evidence: string, by: AuditBy, commit?: Commit) => Effect.Effect<RuledFile>
   }
