@@ -1,4 +1,4 @@
-import { Effect, Option, Predicate, Schema } from "effect"
+import { Effect, Option, Schema } from "effect"
 import { type SqlClient, SqlError } from "effect/sql"
 import { Currency } from "../../domain/Currency.ts"
 import { encodeEvent } from "../../domain/Event.ts"
@@ -13,7 +13,9 @@ import type { AuditEntry } from "../../services/ports/AuditLog.ts"
 import type { Adjustment, AdjustmentOutcome, ApplyOutcome, ApplyStep } from "../../services/ports/FloatLedger.ts"
 import type { RandomSource } from "../../services/ports/RandomSource.ts"
 import type { AuditTrail } from "../audit/AuditTrail.ts"
+import { sqlState } from "../connection/DatabaseSpans.ts"
 import { Moment } from "../connection/Rows.ts"
+import { reasonOf } from "../connection/servers/FailureText.ts"
 import { tellNewer } from "../transactions/NewerEventTypes.ts"
 import { storedNote } from "../transactions/StoredNote.ts"
 import type { Traced } from "./StepTracing.ts"
@@ -73,11 +75,14 @@ export const positionOf = (row: typeof PositionRow.Type): FloatPosition => ({
   ...(row.receivable_minor === 0n ? {} : { receivable: nearestAmount(row.receivable_minor) })
 })
 
-/** A position cannot hold the posting: 0016_float_bounds has the limit, and nothing was written. */
+const CHECK_VIOLATION = "23514"
+
+/**
+ * A position cannot hold the posting: 0016_float_bounds has the limit, and nothing was written. The constraint is found in the
+ * text, because Citus passes on a server's error without the field that names it.
+ */
 export const isFullFloat = (error: unknown): boolean =>
-  error instanceof SqlError.SqlError &&
-  Predicate.hasProperty(error.reason.cause, "constraint") &&
-  `${error.reason.cause.constraint}`.startsWith("float_within_bounds")
+  SqlError.isSqlError(error) && sqlState(error) === CHECK_VIOLATION && reasonOf(error.reason).includes("float_within_bounds")
 
 /** Windows last an hour or a day. */
 const LONGEST_WINDOW_MS = 24 * 3_600_000

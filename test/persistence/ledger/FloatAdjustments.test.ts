@@ -1,10 +1,11 @@
 import { it } from "@effect/vitest"
 import { Context, Effect } from "effect"
-import { SqlClient } from "effect/sql"
+import { SqlClient, SqlError } from "effect/sql"
 import { describe, expect } from "vitest"
 import { AppId } from "../../../src/domain/Ids.ts"
 import { credit, debit } from "../../../src/domain/Ledger.ts"
 import { LARGEST_AMOUNT, minor } from "../../../src/domain/Money.ts"
+import { isFullFloat } from "../../../src/persistence/ledger/ManualEntries.ts"
 import { type Adjustment, FloatLedger } from "../../../src/services/ports/FloatLedger.ts"
 import { appId, given, openOne, position } from "../../support/LedgerSteps.ts"
 import { givenFloat } from "../../support/PaymentRequests.ts"
@@ -73,6 +74,19 @@ describe("an operator's credits and debits", () => {
       }).pipe(Effect.provideContext(node))
     }).pipe(Effect.scoped)
   )
+
+  it("knows a full float by what Citus passes on of its server's error, and no other constraint for one", () => {
+    const refused = (constraint: string) => {
+      const message = `new row for relation "float_positions_102213" violates check constraint "${constraint}"`
+      const cause = Object.assign(new Error(message), { code: "23514" })
+      return new SqlError.SqlError({
+        reason: new SqlError.ConstraintError({ cause, message: "Query failed", operation: "execute" })
+      })
+    }
+    expect(isFullFloat(refused("float_within_bounds"))).toBe(true)
+    expect(isFullFloat(refused("float_within_bounds_102213"))).toBe(true)
+    expect(isFullFloat(refused("float_positions_available_minor_check"))).toBe(false)
+  })
 
   it.live("is posted, counted and audited in one commit, in its own mode", () =>
     Effect.gen(function* () {
