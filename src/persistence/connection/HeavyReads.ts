@@ -17,14 +17,23 @@ interface Holder {
   reads: number
 }
 
+interface Slots {
+  readonly places: Semaphore.Semaphore
+  readonly holders: Map<string, Holder>
+}
+
+/** Of each pool: all kinds of lists take from the same slots. */
+const slotsOf = new WeakMap<SqlClient.SqlClient, Slots>()
+
 /**
- * Limits reads of many rows: lists and searches. A few run at once in a process, each on its own connection, because statements
- * that share one wait for each other. Of one holder, a tenant or the console, one runs at a time, so that none takes all the
- * slots, and a few more may wait. Any further one is refused before anything is read.
+ * Limits reads of many rows: lists and searches of every kind. A few run at once in a process, each on its own connection,
+ * because statements that share one wait for each other. Of one holder, a tenant or the console, one runs at a time, so that
+ * none takes all the slots, and a few more may wait. Any further one is refused before anything is read.
  */
 export const makeHeavyReads = (sql: SqlClient.SqlClient) => {
-  const places = Semaphore.makeUnsafe(READS_AT_ONCE)
-  const holders = new Map<string, Holder>()
+  const slots: Slots = slotsOf.get(sql) ?? { places: Semaphore.makeUnsafe(READS_AT_ONCE), holders: new Map() }
+  slotsOf.set(sql, slots)
+  const { holders, places } = slots
 
   const enter = (name: string) =>
     Effect.suspend(() => {

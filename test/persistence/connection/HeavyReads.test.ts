@@ -35,3 +35,33 @@ it.live(
       }).pipe(Effect.provide(Database.layer({ url })))
     }).pipe(Effect.scoped)
 )
+
+it.live("of all kinds together three are read at once, each of another tenant: the other connections are for payments", () =>
+  Effect.gen(function* () {
+    const url = yield* givenDatabase
+    yield* Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const connections = (count: number) => Effect.scoped(Effect.forEach(Array.from({ length: count }), () => sql.reserve))
+      yield* connections(10)
+      // As the lists of records, of events and of a float's entries have them.
+      const kinds = [makeHeavyReads(sql), makeHeavyReads(sql), makeHeavyReads(sql)]
+      const gate = yield* Deferred.make<void>()
+      const started: Array<string> = []
+      const reads = yield* Effect.forEach(
+        ["a", "b", "c", "d"].flatMap((tenant) => kinds.map((heavy) => ({ heavy, tenant }))),
+        ({ heavy, tenant }) => {
+          const read = Effect.andThen(
+            Effect.sync(() => started.push(tenant)),
+            Deferred.await(gate)
+          )
+          return Effect.forkChild(heavy(tenant)(read), { startImmediately: true })
+        }
+      )
+      yield* connections(7)
+      expect(started.toSorted()).toEqual(["a", "b", "c"])
+      yield* Deferred.succeed(gate, undefined)
+      yield* Effect.forEach(reads, Fiber.join)
+      expect(started).toHaveLength(12)
+    }).pipe(Effect.provide(Database.layer({ url })))
+  }).pipe(Effect.scoped)
+)
