@@ -1,6 +1,6 @@
 import { Clock, Context, Effect, Metric } from "effect"
 import type { Mode } from "../domain/Ids.ts"
-import { asWait, CallKind, isPatient, MoneyTurn, tellTurnedAway } from "../runtime/CallTurn.ts"
+import { ActingTenant, asWait, CallKind, isPatient, MoneyTurn, tellTurnedAway } from "../runtime/CallTurn.ts"
 import { annotateTraced } from "../runtime/Tracing.ts"
 import type { RateLimit, RateLimits } from "../services/ports/RateLimits.ts"
 import type { ProviderCall, ProviderResponse, Transport } from "./Transport.ts"
@@ -32,6 +32,13 @@ const POLL_WAIT_MS = 1_000
  * begin at the same time.
  */
 const BEGUN_WITHIN_MS = 3_000
+/**
+ * The same for a tenant none of whose calls waits. However many calls one tenant makes, they leave this much of the time to the
+ * first calls of others.
+ */
+const FIRST_BEGUN_WITHIN_MS = 4_500
+/** The share of its time that any other call may wait while another one of its tenant waits. The rest is for other tenants' first. */
+const SHARE_OF_FURTHER_CALLS = 2 / 3
 /** One commit lies between admitting a request and sending its call. */
 const ADMITTED_FOR_MS = 1_000
 /** After a 429 that names no time, and the most that a `Retry-After` can cause. */
@@ -135,10 +142,10 @@ export const paced = (
     )
 
   /** How long a money call that begins now would wait; when that is too long, a lower bound. Takes no token. */
-  const moneyWait = Effect.fnUntraced(function* (part: string) {
+  const moneyWait = Effect.fnUntraced(function* (part: string, withinMs: number) {
     let waitMs = 0
     for (const { bucket, limit } of bucketsOf("money", part)) {
-      const looked = Effect.tap(buckets.reserve(bucket, limit, BEGUN_WITHIN_MS), ({ _tag }) =>
+      const looked = Effect.tap(buckets.reserve(bucket, limit, withinMs), ({ _tag }) =>
         _tag === "Reserved" ? buckets.giveBack(bucket, limit, 1) : Effect.void
       )
       const said = yield* Effect.uninterruptible(looked)
@@ -170,6 +177,17 @@ export const paced = (
     })
   })
 
+  /** How many calls wait for a token, by part, kind and tenant. */
+  const waiting = new Map<string, number>()
+  const lineOf = (kind: CallKind, part: string) => Effect.map(ActingTenant, (tenant) => `${part} ${kind} ${tenant ?? ""}`)
+  const waitsIn = (line: string): number => waiting.get(line) ?? 0
+  const inLine = <A>(line: string, call: Effect.Effect<A>) =>
+    Effect.acquireUseRelease(
+      Effect.sync(() => void waiting.set(line, waitsIn(line) + 1)),
+      () => call,
+      () => Effect.sync(() => (waitsIn(line) > 1 ? waiting.set(line, waitsIn(line) - 1) : waiting.delete(line)))
+    )
+
   /** Money calls of admitted requests that have not begun, by part. */
   const expected = new Map<string, ReadonlyArray<Expected>>()
   const expect = Effect.fnUntraced(function* (part: string, one: Expected) {
@@ -195,7 +213,11 @@ export const paced = (
     const part = one.account ?? ""
     if (kind === "money") yield* begin(part)
     const longest = (yield* isPatient) ? Math.min(LONGEST_WAIT_MS, one.timeoutMs / 2) : POLL_WAIT_MS
-    const { isTaken, waitMs } = yield* takeTurn(kind, part, longest)
+    const line = yield* lineOf(kind, part)
+    // A money call was let through already.
+    const isFurther = kind !== "money" && (yield* ActingTenant) !== null && waitsIn(line) > 0
+    const turn = takeTurn(kind, part, isFurther ? longest * SHARE_OF_FURTHER_CALLS : longest)
+    const { isTaken, waitMs } = yield* inLine(line, turn)
     const turnAway = Effect.fnUntraced(function* (forMs: number): Effect.fn.Return<ProviderResponse> {
       yield* tell(kind, "pace")
       yield* tellTurnedAway({ retryAfterMs: forMs, intervalMs: interval(kind) })
@@ -225,13 +247,16 @@ export const paced = (
     const now = yield* Clock.currentTimeMillis
     const begun = (expected.get(part) ?? []).filter(({ at }) => now - at < ADMITTED_FOR_MS)
     expected.set(part, begun)
-    const { isHeld, waitMs } = yield* moneyWait(part)
+    const line = yield* lineOf("money", part)
+    const isFirst = (yield* ActingTenant) !== null && waitsIn(line) === 0 && begun.every((other) => other.line !== line)
+    const withinMs = isFirst ? FIRST_BEGUN_WITHIN_MS : BEGUN_WITHIN_MS
+    const { isHeld, waitMs } = yield* moneyWait(part, withinMs)
     if (isHeld) return yield* Effect.as(tell("money", "pace"), waitMs)
     // When there is a token now, there may be as many as the bucket holds.
     const before = waitMs > 0 ? begun.length : Math.max(0, begun.length + 1 - burstOf(pace))
     const behind = waitMs + before * interval("money")
-    if (behind > BEGUN_WITHIN_MS) return yield* Effect.as(tell("money", "pace"), behind)
-    yield* expect(part, { at: now })
+    if (behind > withinMs) return yield* Effect.as(tell("money", "pace"), behind)
+    yield* expect(part, { at: now, line })
     return 0
   })
 
@@ -240,6 +265,8 @@ export const paced = (
 
 interface Expected {
   readonly at: number
+  /** Of its tenant. */
+  readonly line: string
 }
 
 /** How many money calls can leave at once from a full bucket. */

@@ -1,10 +1,11 @@
 import { describe, expect, it } from "@effect/vitest"
 import { Clock, Effect, Exit, Fiber, Layer, Random } from "effect"
 import { TestClock } from "effect/testing"
+import { AppId } from "../../src/domain/Ids.ts"
 import { countingHere } from "../../src/persistence/requests/RateLimitsMemory.ts"
 import { type Pace, paced, retryAfterMs } from "../../src/providers/Pace.ts"
 import type { ProviderResponse, Transport } from "../../src/providers/Transport.ts"
-import { CallKind, withMoneyTurn, withTurn } from "../../src/runtime/CallTurn.ts"
+import { ActingTenant, CallKind, withMoneyTurn, withTurn } from "../../src/runtime/CallTurn.ts"
 import type { Provider } from "../../src/services/ports/Provider.ts"
 import { ProviderRegistry } from "../../src/services/ports/ProviderRegistry.ts"
 import type { RateLimits } from "../../src/services/ports/RateLimits.ts"
@@ -20,6 +21,8 @@ import { payout } from "../support/SampleTransactions.ts"
 const five = { count: 5, windowMs: 1_000, burst: 5 }
 const pace: Pace = { all: five, money: { count: 4, windowMs: 1_000, burst: 4 }, quote: "off", status: "off", other: "off" }
 const answered: ProviderResponse = { _tag: "Answered", status: 200, contentType: "", body: "" }
+
+const [noisy, neighbour] = [AppId.make("noisy"), AppId.make("neighbour")]
 
 /** An account whose provider answers what it is told to, and when each call reached it. */
 const given = (
@@ -110,6 +113,39 @@ describe("the pace of an account", () => {
       expect(held.at(-1)).toBe(3_250)
       yield* TestClock.adjust(1_000)
       expect(yield* heldMs).toBe(0)
+    })
+  )
+
+  it.effect("lets the first payment of a tenant through, however many another tenant sends", () =>
+    Effect.gen(function* () {
+      const { ask, heldMs, sent } = given()
+      const pay = (tenant: AppId) =>
+        withMoneyTurn(Effect.tap(heldMs, (ms) => (ms === 0 ? ask("money") : Effect.void))).pipe(
+          Effect.provideService(ActingTenant, tenant)
+        )
+      // A hundred a second, at an account that takes four.
+      const flood = yield* Effect.forkChild(Effect.forever(Effect.andThen(Effect.forkChild(pay(noisy)), Effect.sleep(10))))
+      for (let second = 0; second < 20; second++) {
+        yield* TestClock.adjust(1_000)
+        const paying = yield* Effect.forkChild(pay(neighbour))
+        yield* TestClock.adjust(5_000)
+        expect(yield* Fiber.join(paying)).toBe(0)
+      }
+      yield* Fiber.interrupt(flood)
+      expect(mostASecond(sent)).toBeLessThanOrEqual(8)
+    })
+  )
+
+  it.effect("lets the first price of a tenant through, however many another tenant asks for", () =>
+    Effect.gen(function* () {
+      const { ask } = given(undefined, { ...pace, quote: { count: 3, windowMs: 1_000, burst: 3 } })
+      const priced = (tenant: AppId) => Effect.provideService(ask("quote"), ActingTenant, tenant)
+      const flood = yield* Effect.forkChild(Effect.forever(Effect.andThen(Effect.forkChild(priced(noisy)), Effect.sleep(10))))
+      yield* TestClock.adjust(10_000)
+      const price = yield* Effect.forkChild(priced(neighbour))
+      yield* TestClock.adjust(7_500)
+      yield* Fiber.interrupt(flood)
+      expect((yield* Fiber.join(price))._tag).toBe("Answered")
     })
   )
 
