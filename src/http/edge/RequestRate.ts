@@ -111,6 +111,8 @@ const lists: Readonly<Record<string, number>> = {
   "/v1/transactions": TRANSACTIONS_A_PAGE,
   "/v1/fx/exchanges": TRANSACTIONS_A_PAGE,
   "/v1/beneficiaries": DEFAULT_PAGE,
+  "/v1/events": DEFAULT_PAGE,
+  "/v1/float/entries": DEFAULT_PAGE,
   "/v1/webhooks/deliveries": DEFAULT_PAGE
 }
 

@@ -1,9 +1,12 @@
 import { describe, it } from "@effect/vitest"
-import { Effect, Exit, Option } from "effect"
+import { Effect, Exit, Option, SchemaAST } from "effect"
+import { HttpApi } from "effect/http-api"
 import { TestClock } from "effect/testing"
 import { expect } from "vitest"
 import { AppId } from "../../../src/domain/Ids.ts"
+import { Api } from "../../../src/http/api/Api.ts"
 import { clientAddress } from "../../../src/http/edge/ClientAddress.ts"
+import { routeOf } from "../../../src/http/edge/HttpRoutes.ts"
 import { NO_BODY } from "../../../src/http/edge/RequestBody.ts"
 import { makeRequestRate } from "../../../src/http/edge/RequestRate.ts"
 import { RateLimitsMemory } from "../../../src/persistence/requests/RateLimitsMemory.ts"
@@ -209,6 +212,36 @@ describe("the rate limit", () => {
         purge: 12,
         single: 12
       })
+    }).pipe(Effect.provide(RateLimitsMemory))
+  )
+
+  it.effect("counts a page of every list so", () =>
+    Effect.gen(function* () {
+      const pages: Array<string> = []
+      HttpApi.reflect(Api, {
+        onGroup: () => {},
+        onEndpoint: ({ endpoint }) => {
+          const ast = endpoint.method === "GET" ? endpoint.query?.ast : undefined
+          const names = ast !== undefined && SchemaAST.isObjects(ast) ? ast.propertySignatures.map(({ name }) => name) : []
+          if (names.includes("limit")) pages.push(routeOf(endpoint).template)
+        }
+      })
+      const reads = { count: 1, windowMs: 60_000, burst: 10 }
+      const check = yield* makeRequestRate({ rateLimits: { reads, money: "off", deliveries: "off" }, trustedProxies: [] })
+      const free = yield* Effect.filter(pages, (template) => {
+        const caller = { appId: AppId.make("acme"), keyId: template, mode: "live", role: "tenant" } as const
+        const whole = { body: NO_BODY, rawHeaders: [], peer: "" }
+        const asked = check({
+          caller,
+          method: "GET",
+          match: found("GET", template),
+          rawTarget: `${template}?limit=100`,
+          ...whole
+        })
+        return Effect.andThen(asked.take, Effect.map(Effect.exit(asked.take), Exit.isSuccess)).pipe(Effect.tap(asked.giveBack))
+      })
+      expect(pages.length).toBeGreaterThan(5)
+      expect(free).toStrictEqual([])
     }).pipe(Effect.provide(RateLimitsMemory))
   )
 
