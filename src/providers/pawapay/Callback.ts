@@ -73,7 +73,8 @@ const valueOf = (name: string, { headers, method, path }: RawCallback, host: str
     case "@path":
       return path
     default:
-      return name.startsWith("@") ? undefined : headers[name]?.trim()
+      // Only a header that was sent: the object has members of its own, too.
+      return Object.hasOwn(headers, name) ? headers[name]?.trim() : undefined
   }
 }
 

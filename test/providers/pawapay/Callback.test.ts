@@ -165,6 +165,7 @@ describe("a callback is refused", () => {
     ["by a key that nobody knows", signed({ parameters: ';keyid="K:2"' })],
     ["that covers a member twice", signed({ covered: [...base, "@path"] })],
     ["that covers a member nobody knows", signed({ covered: [...base, "@target-uri"] })],
+    ["that covers a header which was not sent, by the name of what every object has", signed({ covered: [...base, "toString"] })],
     ["that covers nothing", signed({ covered: [] })]
   ]
   for (const [name, callback] of forged) it(name, () => expect(verified(callback)).toBeNull())
