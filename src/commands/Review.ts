@@ -2,6 +2,7 @@ import { Effect, Layer, Option, Schema } from "effect"
 import { Command, Flag } from "effect/cli"
 import { settings } from "../App.ts"
 import { needsTwo } from "../domain/ApprovalAmounts.ts"
+import { reportedYield } from "../domain/Contradiction.ts"
 import { isReference } from "../domain/Ids.ts"
 import { type Instant, iso } from "../domain/Instant.ts"
 import { feeUnlessSaid, spokeOfAnother } from "../domain/KnownFee.ts"
@@ -220,7 +221,7 @@ const figures = (record: Case["record"], outcome: Resolution["outcome"], way: Re
   if (outcome === "failed")
     return record.kind !== "exchange" && (way === "release" || way === "correct") ? " [--fee-minor N]" : ""
   if (way === "keep") return ""
-  if (record.kind === "exchange") return " [--amount-minor N]"
+  if (record.kind === "exchange") return reportedYield(record) === null ? " [--amount-minor N]" : " --amount-minor N"
   if (record.kind === "payout") return " [--amount-minor N] [--fee-minor N]"
   if (feeUnlessSaid(record) !== null) return " [--amount-minor N --fee-minor N]"
   return `${spokeOfAnother(record) ? " --amount-minor N" : " [--amount-minor N]"} --fee-minor N`

@@ -1,4 +1,5 @@
 import { type Decision, unchanged } from "./Decision.ts"
+import type { Exchange } from "./Exchange.ts"
 import type { Fact } from "./Fact.ts"
 import type { Instant } from "./Instant.ts"
 import { type MinorUnits, ZERO } from "./Money.ts"
@@ -22,7 +23,7 @@ export const reportOf = (fact: Fact): string | null => {
     case "Refused":
       return "failed"
     case "Succeeded": {
-      const brought = fact.exchanged === undefined ? "" : `, brought ${fact.exchanged.amount} ${fact.exchanged.currency}`
+      const brought = fact.exchanged === undefined ? "" : `${BROUGHT}${fact.exchanged.amount} ${fact.exchanged.currency}`
       return `succeeded ${fact.amount ?? "?"} ${fact.currency ?? "?"}${brought}`
     }
     case "Returned":
@@ -38,6 +39,19 @@ export const reportOf = (fact: Fact): string | null => {
     default:
       return null
   }
+}
+
+/** What stands before the yield of an exchange in the report of its success. */
+const BROUGHT = ", brought "
+
+/**
+ * What the provider last reported that an exchange yielded, such as "34864 KES", where that is not the record's amount: the
+ * amount of an exchange that was not booked is only the quoted one. Null where it reported none, or the record's.
+ */
+export const reportedYield = ({ destinationAmount, destinationCurrency, ruling, said = [] }: Exchange): string | null => {
+  const yields = [...(ruling?.known ?? []), ...said].flatMap((report) => report.split(BROUGHT).slice(1))
+  const last = yields.at(-1) ?? null
+  return last === `${destinationAmount} ${destinationCurrency}` ? null : last
 }
 
 /** How the report of a fee in a statement begins. Neither a success nor a return withdraws it. */
@@ -143,7 +157,7 @@ const successesOf = (record: Transaction, found: MinorUnits | null): ReadonlyArr
     [record.currency, "?"].map((currency) => `succeeded ${amount} ${currency}`)
   )
   if (record.kind !== "exchange") return succeeded
-  const brought = `, brought ${found ?? record.destinationAmount} ${record.destinationCurrency}`
+  const brought = `${BROUGHT}${found ?? record.destinationAmount} ${record.destinationCurrency}`
   return succeeded.flatMap((report) => [report, `${report}${brought}`])
 }
 

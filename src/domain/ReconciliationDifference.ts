@@ -93,8 +93,8 @@ export interface ReconciliationDifference {
   /** For a fee: the provider's reference in the statement row that names it; absent where an answer named it. */
   readonly row?: string
   /**
-   * The provider's line alone is not enough for a ruling, because it has another amount or currency, is about a refund, or says
-   * nothing of what the review is about.
+   * The provider's line alone is not enough for a ruling, because it has another amount or currency, is about a refund or an
+   * exchange, whose yield no line names, or says nothing of what the review is about.
    */
   readonly takes_a_look?: true
 }
@@ -256,7 +256,9 @@ export const differences = (record: Transaction, theirs: ProviderRecord): Readon
   if (!agreeing[ours].includes(theirs.status)) {
     const kind = theirs.status === "absent" ? "missing_there" : "state"
     const state = differenceOf(record, kind, describedRecord(theirs), lineOf(theirs))
-    return [hasOurAmount(record, theirs) ? state : { ...state, takes_a_look: true }]
+    // No line says what an exchange yielded.
+    const saysAll = record.kind !== "exchange" && hasOurAmount(record, theirs)
+    return [saysAll ? state : { ...state, takes_a_look: true }]
   }
   if (theirs.status === "absent" || ours === "failed" || ours === "expired") return []
   const row = (kind: ReconciliationDifference["kind"], own: unknown, their: unknown) => ({

@@ -1,4 +1,4 @@
-import { afterRuling } from "./Contradiction.ts"
+import { afterRuling, reportedYield } from "./Contradiction.ts"
 import type { Currency } from "./Currency.ts"
 import { type Decision } from "./Decision.ts"
 import type { Exchange } from "./Exchange.ts"
@@ -273,6 +273,9 @@ export const resolveExchange = (exchange: Exchange, resolution: Resolution, at: 
     const entry = way === "release" ? release(exchange.currency, exchange.amount) : moved(exchange, -1n)
     return ruled(next, entry, "fx.failed")
   }
+  const reported = reportedYield(exchange)
+  if (resolution.amount === null && reported !== null)
+    return `the provider says that it brought ${reported}, in the smallest unit: say with --amount-minor how much ${exchange.destinationCurrency} came in`
   const most = AT_MOST_TIMES * exchange.destinationAmount
   if (resolution.amount !== null && resolution.amount > most)
     return tooMuch("was to bring", exchange.destinationAmount, most, exchange.destinationCurrency)
