@@ -52,7 +52,8 @@ const ofOneRecord: ReadonlySet<string> = new Set([
 const ofLinkedRows: ReadonlySet<string> = new Set([
   "outcomes_were_told",
   "provider_references_are_found",
-  "provider_references_are_used_once"
+  "provider_references_are_used_once",
+  "refunds_are_found"
 ])
 
 export const isOfOneRecord = ({ rule }: LedgerRule): boolean => ofOneRecord.has(rule)
@@ -95,6 +96,11 @@ export const formsOfPairs: Forms = {
     "provider_references",
     "transactions",
     `l.provider = s.provider AND l.mode = s.mode AND l.provider_reference = s.provider_reference AND ${byReference}`
+  ),
+  metadata_members: lookedUp(
+    "metadata_members",
+    `(SELECT DISTINCT app_id, mode, metadata_member('', well_formed(record)->>'refundOf') AS member FROM transactions WHERE kind = 'payout')`,
+    "l.app_id = s.app_id AND l.mode = s.mode AND l.member = s.member"
   )
 }
 

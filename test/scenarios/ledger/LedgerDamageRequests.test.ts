@@ -294,6 +294,17 @@ const planted: ReadonlyArray<Planted> = [
     ]
   },
   {
+    promise: "a refund that no longer counts at the collection that it refunds",
+    damage: (given) => [
+      change(given, "paid", `record = regexp_replace(record::text, '}\\s*$', ',"refundOf":"${given.of.collected}"}')::json`),
+      `UPDATE journal j SET record_digest = record_digest(t.record::text) FROM transactions t
+        WHERE t.reference = '${given.of.paid}' AND j.app_id = t.app_id AND j.reference = t.reference AND j.revision = t.revision`
+    ],
+    found: (given) => [
+      `refunds_are_found ${place(given, "paid")}: it refunds ${given.of.collected}, of which as much could be refunded again`
+    ]
+  },
+  {
     promise: "not two records with one transaction's name at two accounts of a provider",
     damage: (given) => [
       change(

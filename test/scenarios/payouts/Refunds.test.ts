@@ -8,7 +8,17 @@ import { Settlement } from "../../../src/services/settlement/Settlement.ts"
 import { gateway as command } from "../../commands/Gateway.ts"
 import { bankPayout, momoCharge, momoPayout, walletPayout } from "../../support/RequestBodies.ts"
 import { client, referenceOf, said } from "../../support/SignedClient.ts"
-import { creditOn, executionsOf, gatewayOn, givenStack, Stack, tenantOn, verified, webhooksOf } from "../../support/Stack.ts"
+import {
+  asOwner,
+  creditOn,
+  executionsOf,
+  gatewayOn,
+  givenStack,
+  Stack,
+  tenantOn,
+  verified,
+  webhooksOf
+} from "../../support/Stack.ts"
 import { masterKey } from "../../support/TestDatabase.ts"
 
 type Tenant = Effect.Success<ReturnType<typeof tenantOn>>
@@ -225,6 +235,28 @@ layer(Stack.layer({ RECONCILER_SCHEDULE: "1h" }), { excludeTestServices: true })
       expect(issueOf(yield* tenant.post(PAYOUTS, refund("0010", collection, 1_000)))).toBe(
         "must have at most 100 payouts that refund it"
       )
+    })
+  )
+
+  it.effect("is named by ledger verify where its collection no longer finds it, and could be refunded again", () =>
+    Effect.gen(function* () {
+      const { begun, gateway, paidIn, tenant } = yield* given
+      const sql = yield* asOwner((yield* Stack).database)
+      const collection = yield* paidIn
+      const first = yield* begun(collection, 20_000)
+      expect(yield* verified(gateway)).toMatchObject({ ok: true, differences: [] })
+      yield* sql`DELETE FROM metadata_members WHERE reference = ${first}`
+      const second = yield* begun(collection, 20_000)
+      expect(yield* refundedOf(tenant, collection)).toBe(20_000)
+      const found = `it refunds ${collection}, of which as much could be refunded again`
+      const subject = `${tenant.appId}/${first}`
+      expect((yield* verified(gateway)).differences).toStrictEqual([{ rule: "refunds_are_found", subject, found }])
+      // As the runbook says.
+      yield* sql`INSERT INTO metadata_members (app_id, mode, member, created_at, reference)
+        SELECT t.app_id, t.mode, m, t.created_at, t.reference FROM transactions t, metadata_members_of(t.record) AS m
+        WHERE t.reference IN (${first}, ${second}) ON CONFLICT DO NOTHING`
+      expect(yield* verified(gateway)).toMatchObject({ ok: true, differences: [] })
+      expect(yield* refundedOf(tenant, collection)).toBe(40_000)
     })
   )
 

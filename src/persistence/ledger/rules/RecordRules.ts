@@ -119,6 +119,17 @@ export const recordRules: ReadonlyArray<LedgerRule> = [
       GROUP BY provider, mode, kind, provider_reference HAVING sum(uses) > greatest(count(account), 1)`
   },
   {
+    rule: "refunds_are_found",
+    counted: "SELECT count(*) FROM transactions WHERE kind = 'payout' AND well_formed(record)->>'refundOf' IS NOT NULL",
+    // The part of a collection that may still be refunded follows from the refunds that are found by this member (PAY-46).
+    broken: `
+      SELECT t.app_id || '/' || t.reference AS subject, 'it refunds ' || t.collection || ', of which as much could be refunded again' AS found
+      FROM (SELECT app_id, mode, reference, well_formed(record)->>'refundOf' AS collection FROM transactions WHERE kind = 'payout') t
+      LEFT JOIN metadata_members m ON m.app_id = t.app_id AND m.mode = t.mode AND m.member = metadata_member('', t.collection)
+        AND m.reference = t.reference
+      WHERE t.collection IS NOT NULL AND m.app_id IS NULL`
+  },
+  {
     rule: "beneficiaries_were_paid",
     counted: "SELECT count(*) FROM beneficiaries",
     // A payout keeps its recipient for ninety days, and may have been accepted some time after it was created.
