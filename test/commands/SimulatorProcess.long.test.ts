@@ -10,7 +10,8 @@ import { TestClock } from "effect/testing"
 import * as App from "../../src/App.ts"
 import { SimulatorProcess, simulatorFile } from "../../src/commands/Simulator.ts"
 
-const MAIN = resolve(import.meta.dirname, "../../src/gateway.js")
+const ROOT = resolve(import.meta.dirname, "../..")
+const MAIN = join(ROOT, "src/gateway.js")
 const TURNS = 50
 const LONGEST_TURNS = 10_000_000
 
@@ -54,6 +55,23 @@ it.effect("a process of the program opens no debugger at SIGUSR1, whatever Node 
     yield* Effect.promise(() => ended)
     expect(said).not.toContain("Debugger listening")
     expect(child.signalCode).not.toBe("SIGUSR1")
+  })
+)
+
+it.effect("a signal that npm alone gets ends the program that it runs", () =>
+  Effect.gen(function* () {
+    const folder = yield* givenFolder
+    const env = { ...process.env, DATA_DIR: folder, SIMULATOR_PORT: "0" }
+    const npm = yield* Effect.acquireRelease(
+      Effect.sync(() => spawn("npm", ["run", "-s", "gateway", "--", "simulator", "--json"], { cwd: ROOT, env, detached: true })),
+      ({ pid }) => Effect.ignore(Effect.try(() => process.kill(-(pid ?? Number.NaN), "SIGKILL")))
+    )
+    const line = yield* Effect.promise(() => new Promise((said) => npm.stdout.once("data", said)))
+    const ended = new Promise((done) => npm.once("exit", done))
+    npm.kill("SIGTERM")
+    yield* Effect.promise(() => ended)
+    const { control_url } = JSON.parse(String(line))
+    expect(yield* Effect.promise(() => fetch(control_url).catch(() => "nothing listens there"))).toBe("nothing listens there")
   })
 )
 
