@@ -16,12 +16,10 @@ interface Waiting {
  * it limits.
  */
 export const makeTimer: Effect.Effect<Timer, never, Scope.Scope> = Effect.gen(function* () {
-  const clock = yield* Clock.Clock
+  const now = yield* monotonicClock
   const scope = yield* Effect.scope
   const run = Effect.runForkWith(yield* Effect.context<never>())
   const lines = new Map<number, Set<Waiting>>()
-  // The monotonic clock, because the time of day may be set back.
-  const now = () => Number(clock.monotonicTimeNanosUnsafe()) / NANOS_A_MS
 
   const watching = Effect.fnUntraced(function* (ms: number, line: Set<Waiting>) {
     // An iterator that stays open would hold every timer that was cancelled since it was opened.
@@ -160,5 +158,11 @@ export const interruptedAfter =
       })
     })
 
-/** Milliseconds of the monotonic clock, which cannot be set. */
-export const elapsed: Effect.Effect<number> = Effect.map(Clock.monotonicTimeNanos, (nanos) => Number(nanos) / NANOS_A_MS)
+/** Reads the monotonic clock, which cannot be set, in milliseconds. For code that reads it often without an effect for each. */
+export const monotonicClock: Effect.Effect<() => number> = Effect.map(
+  Clock.Clock,
+  (clock) => () => Number(clock.monotonicTimeNanosUnsafe()) / NANOS_A_MS
+)
+
+/** The same clock, once. */
+export const elapsed: Effect.Effect<number> = Effect.map(monotonicClock, (clock) => clock())

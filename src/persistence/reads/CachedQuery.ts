@@ -1,5 +1,5 @@
-import { Deferred, Effect, Exit, Option } from "effect"
-import { elapsed } from "../../runtime/Timer.ts"
+import { Deferred, Effect, Exit, Fiber, Option } from "effect"
+import { monotonicClock } from "../../runtime/Timer.ts"
 import { TooLate } from "../../runtime/TooLate.ts"
 
 // Effect's cached effects count their age from the result. A late result would be trusted for too long.
@@ -9,6 +9,7 @@ import { TooLate } from "../../runtime/TooLate.ts"
  * arrived, which may be late.
  */
 const FRESH_MS = 1_000
+/** A result that is older than this is still used, but the next query is sent, so that callers rarely wait for one. */
 const QUERY_EVERY_MS = 500
 /** How often a query is sent whose results arrive too late to be used. */
 const TRIES_AT_MOST = 3
@@ -16,7 +17,7 @@ const TRIES_AT_MOST = 3
 export interface CachedQuery<A> {
   /** None when the database failed, or has not answered for a second. */
   readonly newest: Effect.Effect<Option.Option<A>>
-  /** The result of `newest` at this time of `elapsed`, without a query; none when a query is needed. */
+  /** The last result, at this time of `monotonicClock`; none when it is too old, and the caller has to wait for `newest`. */
   readonly recent: (now: number) => Option.Option<A>
   /**
    * As `newest`, but sends another query for this caller when there is none. Dies when the database does not answer that
@@ -33,38 +34,45 @@ export interface CachedQuery<A> {
  */
 export const cachedQuery = Effect.fnUntraced(function* <A>(question: Effect.Effect<A>) {
   const scope = yield* Effect.scope
-  let last: { readonly sentAt: number; readonly answer: A } | null = null
+  const clock = yield* monotonicClock
+  const fork = Effect.runForkWith(yield* Effect.context<never>())
+  let last: { readonly sentAt: number; readonly answer: Option.Option<A> } | null = null
   let pending: PendingQuery<A> | null = null
 
-  const send = Effect.fnUntraced(function* (sentAt: number) {
-    const one: PendingQuery<A> = { sentAt, answer: Deferred.makeUnsafe() }
+  /** The query that is on its way, or a new one. A caller that is interrupted does not end it for the others. */
+  const pendingAt = (now: number): PendingQuery<A> => {
+    if (pending !== null && now - pending.sentAt < QUERY_EVERY_MS) return pending
+    const one: PendingQuery<A> = { sentAt: now, answer: Deferred.makeUnsafe() }
     pending = one
-    // A caller that is interrupted does not end it for the others.
-    yield* Effect.forkIn(
-      Effect.flatMap(Effect.exit(question), (exit) => {
-        // A discarded or replaced query still has a result for those who wait for it.
-        if (pending === one) {
-          pending = null
-          if (Exit.isSuccess(exit)) last = { sentAt, answer: exit.value }
-        }
-        return Deferred.succeed(one.answer, Exit.getSuccess(exit))
-      }),
-      scope
-    )
+    const sent = Effect.flatMap(Effect.exit(question), (exit) => {
+      const answer = Exit.getSuccess(exit)
+      // A discarded or replaced query still has a result for those who wait for it.
+      if (pending === one) {
+        pending = null
+        if (Option.isSome(answer)) last = { sentAt: one.sentAt, answer }
+      }
+      return Deferred.succeed(one.answer, answer)
+    })
+    Fiber.runIn(fork(sent), scope)
     return one
-  })
+  }
 
-  const recent = (now: number): Option.Option<A> =>
-    last !== null && now - last.sentAt < QUERY_EVERY_MS ? Option.some(last.answer) : Option.none()
+  const recent = (now: number): Option.Option<A> => {
+    const age = last === null ? FRESH_MS : now - last.sentAt
+    if (last === null || age >= FRESH_MS) return Option.none()
+    if (age >= QUERY_EVERY_MS) pendingAt(now)
+    return last.answer
+  }
 
   const query = Effect.fnUntraced(function* (now: number) {
-    const one = pending !== null && now - pending.sentAt < QUERY_EVERY_MS ? pending : yield* send(now)
+    const one = pendingAt(now)
     const answer = Option.flatten(yield* Effect.timeoutOption(Deferred.await(one.answer), one.sentAt + FRESH_MS - now))
     // A busy process may see the result before it notices that the time is over.
-    return (yield* elapsed) - one.sentAt <= FRESH_MS ? answer : Option.none()
+    return clock() - one.sentAt <= FRESH_MS ? answer : Option.none()
   })
 
-  const newest = Effect.flatMap(elapsed, (now) => {
+  const newest = Effect.suspend(() => {
+    const now = clock()
     const known = recent(now)
     return Option.isSome(known) ? Effect.succeed(known) : query(now)
   })
@@ -88,10 +96,11 @@ interface PendingQuery<A> {
 
 /** Repeats a query whose answer came too late to be trusted, and dies when it always does. */
 export const freshResult = Effect.fnUntraced(function* <A>(question: Effect.Effect<A>) {
+  const clock = yield* monotonicClock
   for (let tries = 0; tries < TRIES_AT_MOST; tries++) {
-    const sentAt = yield* elapsed
+    const sentAt = clock()
     const answer = yield* question
-    if ((yield* elapsed) - sentAt <= FRESH_MS) return answer
+    if (clock() - sentAt <= FRESH_MS) return answer
   }
   return yield* Effect.die(
     new TooLate(`${TRIES_AT_MOST} times the database took longer than ${FRESH_MS} ms to say what is in force`)

@@ -1,6 +1,6 @@
 import { Effect, Option, Schema, type Scope } from "effect"
 import type { SqlClient } from "effect/sql"
-import { elapsed } from "../../runtime/Timer.ts"
+import { monotonicClock } from "../../runtime/Timer.ts"
 import { Distribution } from "../connection/Distribution.ts"
 import { rowsOf } from "../connection/Rows.ts"
 import { ofAll, type TenantFilter } from "../connection/TenantFilter.ts"
@@ -59,6 +59,7 @@ export const makeVersionedRowCache = (sql: SqlClient.SqlClient): Effect.Effect<R
       )
     )
     const { forget, newest, recent } = yield* cachedQuery(look(null))
+    const clock = yield* monotonicClock
 
     const keep = Effect.fnUntraced(function* <Value, E>({ absent, atMost, read, tenantOf }: CacheOptions<Value, E>) {
       const rows = leastRecentlyUsed<Value>(atMost)
@@ -92,7 +93,8 @@ export const makeVersionedRowCache = (sql: SqlClient.SqlClient): Effect.Effect<R
       })
       // Nearly every row is cached, and is returned without a generator, because a payout reads several.
       const get = (key: string): Effect.Effect<Value> =>
-        Effect.flatMap(elapsed, (now) => {
+        Effect.suspend(() => {
+          const now = clock()
           const entry = recent(now)
           const known = Option.isSome(entry) ? cached(key, entry.value, now) : undefined
           return known === undefined ? readOrCached(key, now) : Effect.succeed(known.value)

@@ -90,11 +90,27 @@ describe("rows that are cached until an operator changes something", () => {
     })
   )
 
+  it.effect("are used for a second without a wait, while the next version is asked for", () =>
+    Effect.gen(function* () {
+      const { change, get, looks, sent, state } = yield* given
+      expect(yield* get).toBe("in force")
+      state.holdsLooks = true
+      yield* change
+      yield* TestClock.adjust(999)
+      expect(yield* get).toBe("in force")
+      yield* sent(looks, 1)
+      looks[0]?.release()
+      state.holdsLooks = false
+      yield* TestClock.adjust(1)
+      expect(yield* get).toBe("revoked")
+    })
+  )
+
   it.effect("are reloaded when the database has not confirmed them for a second", () =>
     Effect.gen(function* () {
       const { change, get, looks, sent, state } = yield* given
       expect(yield* get).toBe("in force")
-      yield* TestClock.adjust(500)
+      yield* TestClock.adjust(1_000)
       state.holdsLooks = true
       const asking = yield* Effect.forkChild(get)
       yield* sent(looks, 1)
@@ -112,7 +128,7 @@ describe("rows that are cached until an operator changes something", () => {
     Effect.gen(function* () {
       const { get, looks, sent, state } = yield* given
       expect(yield* get).toBe("in force")
-      yield* TestClock.adjust(500)
+      yield* TestClock.adjust(1_000)
       Object.assign(state, { holdsLooks: true, breaksReads: true })
       const asking = yield* Effect.forkChild(Effect.exit(get))
       yield* sent(looks, 1)
