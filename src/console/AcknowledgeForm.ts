@@ -1,10 +1,10 @@
 import { Option } from "effect"
-import { type ComponentChild, h } from "preact"
+import { type ComponentChild } from "preact"
 import { may } from "../domain/Operator.ts"
 import { isTerminal } from "../domain/Payment.ts"
 import type { Transaction } from "../domain/Transaction.ts"
 import { ACKNOWLEDGED_HOURS, type Acknowledgement } from "../services/ports/Acknowledgements.ts"
-import { choice, field, form, minute } from "./Elements.ts"
+import { choice, field, folded, form, minute } from "./Elements.ts"
 import type { Visit } from "./Route.ts"
 
 export const LONGEST_ACKNOWLEDGEMENT = 500
@@ -22,10 +22,8 @@ export const acknowledgementText = (resting: Option.Option<Acknowledgement>): Co
 /** Shown to a person with the permission, while the transaction is open or in review. `back` is the page to return to. */
 export const acknowledgeForm = (visit: Visit, record: Transaction, back: string): ComponentChild =>
   may(visit.visitor.role, "resolve") && (record.needsReview || !isTerminal(record))
-    ? h(
-        "details",
-        null,
-        h("summary", null, "Acknowledge"),
+    ? folded(
+        "Acknowledge",
         form(visit, {
           to: `/transactions/${record.reference}/acknowledge`,
           button: "Acknowledge it",

@@ -31,7 +31,7 @@ export const framed = ({ body, refreshSeconds, title }: Page, { notice, path, li
       h(
         "form",
         { method: "post", action: "/logout", class: "inline person" },
-        h("input", { type: "hidden", name: "form_token", value: visitor.formToken }),
+        hidden("form_token", visitor.formToken),
         h("span", null, `${visitor.name}, ${visitor.role}`),
         h("button", { type: "submit" }, "Log out")
       )

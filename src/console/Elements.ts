@@ -18,6 +18,13 @@ export const badge = (text: string, tone: Tone): ComponentChild => h("span", { c
 
 export const link = (to: string, children: ComponentChildren): ComponentChild => h("a", { href: to }, children)
 
+/** What went wrong, as one paragraph; nothing where nothing did. */
+export const warning = (problem: string | null): ComponentChild =>
+  problem === null ? null : h("p", { class: "warning", role: "alert" }, problem)
+/** Shown once a person opens it. */
+export const folded = (summary: string, content: ComponentChildren): ComponentChild =>
+  h("details", null, h("summary", null, summary), content)
+
 export const transactionLink = (reference: string): ComponentChild => link(`/transactions/${reference}`, code(reference))
 
 /** "2026-01-31 12:00:00.123 UTC": for events that are compared with those of another system. */
@@ -115,7 +122,7 @@ export const form = (
   h(
     "form",
     { method: "post", action: to, class: fields.length > 0 ? "stacked" : "inline" },
-    h("input", { type: "hidden", name: "form_token", value: visitor.formToken }),
+    hidden("form_token", visitor.formToken),
     Object.entries(hiddenFields).map(([name, value]) => hidden(name, value)),
     fields,
     h("button", { type: "submit", class: tone, ...(about === undefined ? {} : { "aria-label": `${button} ${about}` }) }, button)
@@ -199,5 +206,8 @@ export const choice = (
       options.map(([value, text]) => h("option", { value, selected: value === chosen }, text))
     )
   )
+
+/** The options of a choice without a default. */
+export const toChoose = (words: ReadonlyArray<string>) => [["", "choose"], ...words.map((one) => [one, one] as const)] as const
 
 export const hidden = (name: string, value: string): ComponentChild => h("input", { type: "hidden", name, value })

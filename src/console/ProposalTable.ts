@@ -5,7 +5,7 @@ import { may } from "../domain/Operator.ts"
 import type { Proposal } from "../domain/Proposal.ts"
 import { isOfConfiguration } from "../services/approvals/ConfigurationApprovals.ts"
 import { isOfFile } from "../services/approvals/ReviewFiles.ts"
-import { badge, code, field, form, link, money, said, type Tone, table, time } from "./Elements.ts"
+import { badge, code, field, folded, form, link, money, said, type Tone, table, time } from "./Elements.ts"
 import type { Visit } from "./Route.ts"
 
 const tones: { readonly [S in Proposal["status"]]: Tone } = {
@@ -114,10 +114,8 @@ const buttons = (visit: Visit, proposal: Proposal): ComponentChild => {
   return [
     approval(visit, proposal),
     may(role, "resolve")
-      ? h(
-          "details",
-          null,
-          h("summary", null, status === "open" ? "Reject" : "Call off"),
+      ? folded(
+          status === "open" ? "Reject" : "Call off",
           form(visit, {
             ...to("dismiss"),
             button: status === "open" ? "Reject it" : "Call it off",

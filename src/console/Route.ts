@@ -1,8 +1,10 @@
 import type { Effect, Stream } from "effect"
-import type { ComponentChildren } from "preact"
+import { type ComponentChildren, h } from "preact"
 import type { Instant } from "../domain/Instant.ts"
+import { maskedText } from "../domain/Masking.ts"
 import type { Permission } from "../domain/Operator.ts"
 import { consoleActor } from "../domain/Operator.ts"
+import { type Acting } from "../services/approvals/Deciding.ts"
 import type { AuditEntry } from "../services/ports/AuditLog.ts"
 import type { Visitor } from "../services/SignIn.ts"
 
@@ -78,6 +80,17 @@ export const auditOf = (
   subject: string,
   details: Readonly<Record<string, string>> = {}
 ): AuditEntry => ({ at, actor: consoleActor(visitor.name), action, subject, details })
+
+/** The person who acts, and when. */
+export const acting = ({ at, visitor }: Visit): Acting => ({ by: visitor.name, at })
+
+/** A text of the form, masked and cut; empty where nothing was typed. */
+export const maskedField = ({ form }: Visit, name: string, maxLength: number): string =>
+  maskedText((form.get(name) ?? "").trim().slice(0, maxLength))
+
+/** 404, with a link to all that there are. */
+export const missing = (what: string, to: string, all: string): Page =>
+  page(`There is no such ${what}`, h("p", null, h("a", { href: to }, all)), { status: 404 })
 
 /** Names, references and ids; nothing that would have to be decoded. */
 export const ROUTE_PARAMETER = /^[A-Za-z0-9_.-]{1,80}$/

@@ -1,6 +1,10 @@
+import { Effect, Schema } from "effect"
+import { AppId } from "../domain/Ids.ts"
 import type { Tenant } from "../domain/Tenant.ts"
 import { TenantStatus } from "../domain/Tenant.ts"
+import { type Tenants } from "../services/ports/Tenants.ts"
 import { type Filter, filterForm, keptOf, listEnd, oneOf, ROWS_SHOWN, readingOf, written } from "./ListFilters.ts"
+import { type Visit } from "./Route.ts"
 
 const begins = written(
   "begins",
@@ -51,3 +55,13 @@ export const fittingTenants = (tenants: ReadonlyArray<Tenant>, asked: URLSearchP
   const [start, wanted] = [value(begins) ?? "", value(status)]
   return tenants.filter((tenant) => tenant.appId.startsWith(start) && (wanted === null || tenant.status === wanted))
 }
+
+/** Finds the tenant that an address names as `:app`. */
+export const tenantFinder =
+  (tenants: Tenants["Service"]) =>
+  ({ params }: Visit) => {
+    const appId = params["app"] ?? ""
+    return isTenant(appId) ? tenants.find(appId) : Effect.succeedNone
+  }
+
+const isTenant = Schema.is(AppId)

@@ -3,12 +3,11 @@ import { type ComponentChild, h } from "preact"
 import type { CsvValue } from "../../domain/CsvText.ts"
 import { isReference } from "../../domain/Ids.ts"
 import { iso } from "../../domain/Instant.ts"
-import { maskedText } from "../../domain/Masking.ts"
 import { may } from "../../domain/Operator.ts"
 import { type CallbackCount, PeriodCounts } from "../../services/ports/PeriodCounts.ts"
 import { type CallbackFilter, CallbackStatus, ProviderInbox, type StoredCallback } from "../../services/ports/ProviderInbox.ts"
 import { ProviderRegistry } from "../../services/ports/ProviderRegistry.ts"
-import { badge, code, field, form, link, said, section, table, time, transactionLink } from "../Elements.ts"
+import { badge, code, field, folded, form, link, said, section, table, time, transactionLink } from "../Elements.ts"
 import type { Room } from "../Handler.ts"
 import { listFile } from "../ListFile.ts"
 import {
@@ -26,7 +25,7 @@ import {
   readingOf,
   timeFilters
 } from "../ListFilters.ts"
-import { type Answer, auditOf, page, redirect, type Visit } from "../Route.ts"
+import { type Answer, auditOf, maskedField, page, redirect, type Visit } from "../Route.ts"
 
 const LONGEST_REASON = 200
 const HOUR_MS = 3_600_000
@@ -84,7 +83,7 @@ export const makeCallbacks = Effect.gen(function* () {
 
   const body = Effect.fn("CallbacksPage.body")(function* (visit: Visit): Effect.fn.Return<Answer> {
     const id = idOf(visit)
-    const reason = maskedText((visit.form.get("reason") ?? "").trim().slice(0, LONGEST_REASON))
+    const reason = maskedField(visit, "reason", LONGEST_REASON)
     if (reason === "") return redirect("/callbacks?status=parked", "reason-missing")
     const found = Option.isSome(id)
       ? yield* inbox.body(id.value, auditOf(visit, "inbox read", id.value, { reason }))
@@ -99,7 +98,7 @@ export const makeCallbacks = Effect.gen(function* () {
 
   const close = Effect.fn("CallbacksPage.close")(function* (visit: Visit): Effect.fn.Return<Answer> {
     const id = idOf(visit)
-    const reason = maskedText((visit.form.get("reason") ?? "").trim().slice(0, LONGEST_REASON))
+    const reason = maskedField(visit, "reason", LONGEST_REASON)
     if (reason === "") return redirect("/callbacks?status=parked", "reason-missing")
     if (Option.isNone(id)) return redirect("/callbacks?status=parked", "no-callback")
     const closed = yield* inbox.close(id.value, auditOf(visit, "inbox close", id.value, { reason }))
@@ -203,10 +202,8 @@ interface ReasonForm {
 }
 
 const reasonForm = (visit: Visit, { button, id, label, title, to }: ReasonForm): ComponentChild =>
-  h(
-    "details",
-    null,
-    h("summary", null, title),
+  folded(
+    title,
     form(visit, {
       to: `/callbacks/${id}/${to}`,
       button,

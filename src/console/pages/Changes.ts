@@ -1,4 +1,4 @@
-import { Effect, Option, Schema } from "effect"
+import { Effect, Option } from "effect"
 import { type ComponentChild, type ComponentChildren, h } from "preact"
 import {
   type ConfigurationChange,
@@ -19,11 +19,12 @@ import { Corridors } from "../../services/ports/Corridors.ts"
 import { Proposals } from "../../services/ports/Proposals.ts"
 import { ProviderRegistry } from "../../services/ports/ProviderRegistry.ts"
 import { Tenants } from "../../services/ports/Tenants.ts"
-import { choice, facts, field, form, link, said, section, table, time } from "../Elements.ts"
+import { choice, facts, field, form, hidden, link, said, section, table, time, warning } from "../Elements.ts"
 import type { Room } from "../Handler.ts"
 import { proposalTable } from "../ProposalTable.ts"
 import { corridorOffer, notOffered, type ProviderOffer, pinOffer } from "../ProviderOffer.ts"
-import { type Answer, page, redirect, type Visit } from "../Route.ts"
+import { type Answer, missing, page, redirect, type Visit } from "../Route.ts"
+import { tenantFinder } from "../TenantList.ts"
 import { lineOf } from "../TypedText.ts"
 
 const LONGEST_REASON = 200
@@ -113,10 +114,7 @@ export const makeChanges = Effect.gen(function* () {
     )
   })
 
-  const tenantOf = ({ params }: Visit) => {
-    const appId = params["app"] ?? ""
-    return isTenant(appId) ? tenants.find(appId) : Effect.succeedNone
-  }
+  const tenantOf = tenantFinder(tenants)
 
   const tenantPage = Effect.fnUntraced(function* (visit: Visit, tenant: Tenant, problem: string | null) {
     const { appId, pinned } = tenant
@@ -178,14 +176,10 @@ export const makeChanges = Effect.gen(function* () {
   } satisfies Room
 })
 
-const isTenant = Schema.is(AppId)
 const NOTHING = "Nothing was done: the form is not whole. Choose the change again."
 
-export const noCorridor = page("There is no such corridor", h("p", null, link("/providers", "All corridors")), { status: 404 })
-const noTenant = page("There is no such tenant", h("p", null, link("/tenants", "All tenants")), { status: 404 })
-
-const warning = (problem: string | null): ComponentChild =>
-  problem === null ? null : h("p", { class: "warning", role: "alert" }, problem)
+export const noCorridor = missing("corridor", "/providers", "All corridors")
+const noTenant = missing("tenant", "/tenants", "All tenants")
 
 interface Outlook {
   readonly to: string
@@ -341,7 +335,7 @@ const tenantForms = ({ appId, pinned, status }: Tenant, offer: ProviderOffer): C
       : h(
           "form",
           { method: "get", action: to, class: "stacked" },
-          h("input", { type: "hidden", name: "do", value: "tenant pin" }),
+          hidden("do", "tenant pin"),
           choice(
             "provider",
             "Pin it to one provider",

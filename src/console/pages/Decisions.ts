@@ -4,19 +4,18 @@ import { approvalPermission } from "../../domain/ConfigurationChange.ts"
 import type { CsvValue } from "../../domain/CsvText.ts"
 import { isReference, type Reference } from "../../domain/Ids.ts"
 import { iso } from "../../domain/Instant.ts"
-import { maskedText } from "../../domain/Masking.ts"
 import { may } from "../../domain/Operator.ts"
 import { type Proposal, ProposalKind, ProposalStatus } from "../../domain/Proposal.ts"
 import { Approvals } from "../../services/approvals/Approvals.ts"
 import { NotDecided } from "../../services/approvals/Deciding.ts"
 import { Proposals } from "../../services/ports/Proposals.ts"
 import type { IssuedKey } from "../../services/tenants/TenantKeys.ts"
-import { code, facts, link, section } from "../Elements.ts"
+import { code, facts, link, section, warning } from "../Elements.ts"
 import type { Room } from "../Handler.ts"
 import { listFile } from "../ListFile.ts"
 import { type Filter, filterForm, keptOf, listEnd, oneOf, ROWS_SHOWN, readingOf, written } from "../ListFilters.ts"
 import { proposalTable } from "../ProposalTable.ts"
-import { type Answer, page, redirect, type Visit } from "../Route.ts"
+import { type Answer, acting, maskedField, page, redirect, type Visit } from "../Route.ts"
 
 /** The open proposals and the newest of the others; older ones are in the audit log. */
 const PROPOSALS_READ = 1_000
@@ -73,8 +72,6 @@ export const makeDecisions = Effect.gen(function* () {
       : Effect.succeed(refused("There is no such proposal."))
   }
 
-  const acting = ({ at, visitor }: Visit) => ({ by: visitor.name, at })
-
   const approve = Effect.fn("Decisions.approve")((visit: Visit) =>
     decided(visit, (id) =>
       Effect.gen(function* () {
@@ -89,7 +86,7 @@ export const makeDecisions = Effect.gen(function* () {
   )
 
   const dismiss = Effect.fn("Decisions.dismiss")((visit: Visit) => {
-    const note = maskedText((visit.form.get("note") ?? "").trim().slice(0, LONGEST_NOTE))
+    const note = maskedField(visit, "note", LONGEST_NOTE)
     return decided(visit, (id) => Effect.as(approvals.dismiss(id, acting(visit), note), redirect("/proposals", "dismissed")))
   })
 
@@ -137,13 +134,7 @@ const columns: ReadonlyArray<readonly [string, (proposal: Proposal) => CsvValue]
 ]
 
 const refused = (message: string): Answer =>
-  page(
-    "Nothing was decided",
-    [h("p", { class: "warning", role: "alert" }, message), h("p", null, link("/proposals", "All proposals"))],
-    {
-      status: 409
-    }
-  )
+  page("Nothing was decided", [warning(message), h("p", null, link("/proposals", "All proposals"))], { status: 409 })
 
 const keyPage = ({ apiKey, caller: { appId, keyId, mode, role }, signingSecret }: IssuedKey): Answer => {
   const shown = {

@@ -19,7 +19,7 @@ import { field, link, section } from "../Elements.ts"
 import { entriesPath, entryTable } from "../EntryTable.ts"
 import type { Room } from "../Handler.ts"
 import { type Filter, inputsOf, mistakesOf, oneOf, readingOf } from "../ListFilters.ts"
-import { type Answer, page, redirect, type Visit } from "../Route.ts"
+import { type Answer, missing, page, redirect, type Visit } from "../Route.ts"
 
 const ENTRIES_SHOWN = 50
 
@@ -147,7 +147,7 @@ const placeOf = (text: string, marked: (place: string) => string): EntryPosition
   }
 }
 
-const noFloat = page("There is no such float", h("p", null, link("/floats", "All floats")), { status: 404 })
+const noFloat = missing("float", "/floats", "All floats")
 
 const tooBusy = page("The statement could not be read", h("p", null, "The database is busy. Ask again in a moment."), {
   status: 503

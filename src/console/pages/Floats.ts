@@ -10,12 +10,12 @@ import { FloatLedger } from "../../services/ports/FloatLedger.ts"
 import { Proposals } from "../../services/ports/Proposals.ts"
 import { Tenants } from "../../services/ports/Tenants.ts"
 import type { AdjustmentWish } from "../../services/tenants/FloatAdjustments.ts"
-import { badge, choice, field, form, link, money, section, table, words } from "../Elements.ts"
+import { badge, choice, field, form, link, money, section, table, toChoose, warning, words } from "../Elements.ts"
 import { entriesPath } from "../EntryTable.ts"
 import type { Room } from "../Handler.ts"
 import { proposalTable } from "../ProposalTable.ts"
-import { type Answer, page, redirect, type Visit } from "../Route.ts"
-import { tenantList } from "../TenantList.ts"
+import { type Answer, acting, page, redirect, type Visit } from "../Route.ts"
+import { tenantFinder, tenantList } from "../TenantList.ts"
 import { amountOf, lineOf, notAnAmount } from "../TypedText.ts"
 
 const PROPOSALS_SHOWN = 50
@@ -40,10 +40,7 @@ export const makeFloats = Effect.gen(function* () {
     return page("Floats", [tenantForm, form, list], { status })
   })
 
-  const find = ({ params }: Visit) => {
-    const appId = params["app"] ?? ""
-    return isTenant(appId) ? tenants.find(appId) : Effect.succeedNone
-  }
+  const find = tenantFinder(tenants)
 
   const ofMode = Effect.fnUntraced(function* (appId: AppId, mode: Mode) {
     const positions = yield* ledger.positions(appId, mode)
@@ -56,7 +53,7 @@ export const makeFloats = Effect.gen(function* () {
     const propose = may(visit.visitor.role, "propose") ? proposeSection(visit, appId) : null
     const body = [
       // A form with an error comes first.
-      problem === null ? null : [h("p", { class: "warning", role: "alert" }, problem), propose],
+      problem === null ? null : [warning(problem), propose],
       yield* Effect.forEach(Mode.literals, (mode) => ofMode(appId, mode)),
       section("Credits and debits that were proposed", proposalTable(visit, adjustments)),
       problem === null ? propose : null
@@ -75,7 +72,7 @@ export const makeFloats = Effect.gen(function* () {
     const { appId } = found.value
     const wish = adjustmentOf(visit.form, appId)
     if (typeof wish === "string") return yield* shown(visit, appId, wish)
-    return yield* approvals.propose(wish, { by: visit.visitor.name, at: visit.at }).pipe(
+    return yield* approvals.propose(wish, acting(visit)).pipe(
       Effect.as(redirect(`/floats/${appId}`, "proposed")),
       Effect.catchTag("NotDecided", ({ message }) => shown(visit, appId, message))
     )
@@ -133,16 +130,13 @@ const LONGEST_EXTERNAL_ID = 128
 const LONGEST_NOTE = 500
 const directions = ["credit", "debit"] as const
 
-const choose = ["", "choose"] as const
-const optionsOf = (all: ReadonlyArray<string>) => [choose, ...all.map((one) => [one, one] as const)]
-
 /** The fields of the form. `given` has the previous input, where it had an error. */
 const adjustmentFields = (given: URLSearchParams): ReadonlyArray<ComponentChild> => {
   const value = (name: string) => given.get(name) ?? ""
   return [
-    choice("direction", "Credit or debit", optionsOf(directions), value("direction")),
-    choice("mode", "Mode", optionsOf(Mode.literals), value("mode")),
-    choice("currency", "Currency", optionsOf(Currency.literals), value("currency")),
+    choice("direction", "Credit or debit", toChoose(directions), value("direction")),
+    choice("mode", "Mode", toChoose(Mode.literals), value("mode")),
+    choice("currency", "Currency", toChoose(Currency.literals), value("currency")),
     field({ name: "amount", label: "Amount, such as 1,000 or 12.50", value: value("amount"), isRequired: true, maxLength: 30 }),
     field({
       name: "external_id",

@@ -2,7 +2,6 @@ import { Effect, Option } from "effect"
 import { type ComponentChild, h } from "preact"
 import { isReference, Mode } from "../../domain/Ids.ts"
 import type { Instant } from "../../domain/Instant.ts"
-import { maskedText } from "../../domain/Masking.ts"
 import { type Proposal, ProposalKind } from "../../domain/Proposal.ts"
 import { RecentCalls } from "../../runtime/RecentCalls.ts"
 import { attention, elapsed } from "../../services/Attention.ts"
@@ -24,7 +23,7 @@ import { badge, idOf, link, minute, money, said, section, table, time, transacti
 import type { Room } from "../Handler.ts"
 import { noteText } from "../HappeningText.ts"
 import { failingCalls } from "../ProviderCalls.ts"
-import { type Answer, auditOf, page, redirect, type Visit } from "../Route.ts"
+import { type Answer, auditOf, maskedField, page, redirect, type Visit } from "../Route.ts"
 import { walletLines } from "../WalletLines.ts"
 
 /** The most transactions of unknown outcome that are named, and the most tenants of each kind. */
@@ -230,7 +229,7 @@ export const makeAcknowledging = Effect.gen(function* () {
     const { at, form, params } = visit
     const reference = params["reference"] ?? ""
     const back = form.get("back") === `/reviews/${reference}` ? `/reviews/${reference}` : `/transactions/${reference}`
-    const note = maskedText((form.get("taken") ?? "").trim().slice(0, LONGEST_ACKNOWLEDGEMENT))
+    const note = maskedField(visit, "taken", LONGEST_ACKNOWLEDGEMENT)
     if (note === "") return redirect(back, "reason-missing")
     const hours = hoursOf(form.get("hours") ?? "")
     if (hours === null) return redirect(back, "hours-wrong")

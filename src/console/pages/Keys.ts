@@ -1,4 +1,4 @@
-import { Effect, Option, Schema } from "effect"
+import { Effect, Option } from "effect"
 import { type ComponentChild, h } from "preact"
 import { addressRangeFault, MAX_ADDRESS_RANGES } from "../../domain/AddressRange.ts"
 import type { CsvValue } from "../../domain/CsvText.ts"
@@ -11,13 +11,28 @@ import type { NotDecided } from "../../services/approvals/Deciding.ts"
 import { KeyApprovals } from "../../services/approvals/KeyApprovals.ts"
 import { Proposals } from "../../services/ports/Proposals.ts"
 import { type KeyRow, Tenants } from "../../services/ports/Tenants.ts"
-import { badge, choice, code, field, form, link, said, section, table, time, within } from "../Elements.ts"
+import {
+  badge,
+  choice,
+  code,
+  field,
+  folded,
+  form,
+  link,
+  said,
+  section,
+  table,
+  time,
+  toChoose,
+  warning,
+  within
+} from "../Elements.ts"
 import type { Room } from "../Handler.ts"
 import { listFile } from "../ListFile.ts"
 import { type Filter, filterForm, keptOf, listEnd, oneOf, ROWS_SHOWN, readingOf } from "../ListFilters.ts"
 import { proposalTable } from "../ProposalTable.ts"
-import { type Answer, page, redirect, type Visit } from "../Route.ts"
-import { fittingTenants, mistakesIn, tenantList } from "../TenantList.ts"
+import { type Answer, acting, missing, page, redirect, type Visit } from "../Route.ts"
+import { fittingTenants, mistakesIn, tenantFinder, tenantList } from "../TenantList.ts"
 import { lineOf } from "../TypedText.ts"
 
 const PROPOSALS_SHOWN = 50
@@ -63,10 +78,7 @@ export const makeKeys = Effect.gen(function* () {
     })
   })
 
-  const find = ({ params }: Visit) => {
-    const appId = params["app"] ?? ""
-    return isTenant(appId) ? tenants.find(appId) : Effect.succeedNone
-  }
+  const find = tenantFinder(tenants)
 
   const shown = Effect.fnUntraced(function* (visit: Visit, appId: AppId, problem: string | null) {
     const { fits, mistakes } = keyFilterOf(visit.query)
@@ -79,7 +91,7 @@ export const makeKeys = Effect.gen(function* () {
     const propose = may(visit.visitor.role, "propose") ? proposeSection(visit, appId) : null
     const isWrong = problem !== null && !isRevocation(visit)
     const body = [
-      problem === null ? null : h("p", { class: "warning", role: "alert" }, problem),
+      warning(problem),
       // A form with an error comes first.
       isWrong ? propose : null,
       filterForm({ to, filters: keyFilters, asked: visit.query, mistakes }),
@@ -129,8 +141,6 @@ export const makeKeys = Effect.gen(function* () {
       )
     })
 
-  const acting = ({ at, visitor }: Visit) => ({ by: visitor.name, at })
-
   const proposeKey = Effect.fn("KeysPage.proposeKey")((visit: Visit) =>
     proposed(visit, (appId, note) => {
       const mode = Mode.literals.find((literal) => literal === visit.form.get("mode"))
@@ -163,8 +173,6 @@ export const makeKeys = Effect.gen(function* () {
     ]
   } satisfies Room
 })
-
-const isTenant = Schema.is(AppId)
 
 // The form for a new key, on the same page, has fields for a mode and a role too.
 const filters = {
@@ -213,7 +221,7 @@ const addressesOf = (text: string): ReadonlyArray<string> | string => {
 
 const isRevocation = ({ path }: Visit): boolean => path.endsWith("/revoke")
 
-const noTenant = page("There is no such tenant", h("p", null, link("/keys", "All tenants")), { status: 404 })
+const noTenant = missing("tenant", "/keys", "All tenants")
 
 const keyRow = (visit: Visit, { appId, keyId, revokedAt, ...key }: KeyRow): ReadonlyArray<ComponentChild> => [
   code(keyId),
@@ -225,10 +233,8 @@ const keyRow = (visit: Visit, { appId, keyId, revokedAt, ...key }: KeyRow): Read
   within(key.lastUsedAt),
   revokedAt === null ? badge("no", "good") : time(revokedAt),
   revokedAt === null && may(visit.visitor.role, "propose")
-    ? h(
-        "details",
-        null,
-        h("summary", null, "Revoke"),
+    ? folded(
+        "Revoke",
         form(visit, {
           to: `/keys/${appId}/${keyId}/revoke`,
           button: "Propose to revoke it",
@@ -257,7 +263,7 @@ const proposeSection = (visit: Visit, appId: AppId): ComponentChild => {
       button: "Propose it",
       tone: "strong",
       fields: [
-        choice("mode", "Mode", [["", "choose"], ...Mode.literals.map((one) => [one, one] as const)], given.get("mode") ?? ""),
+        choice("mode", "Mode", toChoose(Mode.literals), given.get("mode") ?? ""),
         choice(
           "role",
           "Role",

@@ -7,10 +7,10 @@ import { ConfigurationApprovals } from "../../services/approvals/ConfigurationAp
 import { Proposals } from "../../services/ports/Proposals.ts"
 import { ProviderRegistry } from "../../services/ports/ProviderRegistry.ts"
 import { type ProviderSwitch, ProviderSwitches, switchOf } from "../../services/ports/ProviderSwitches.ts"
-import { badge, facts, field, form, link, said, section, time } from "../Elements.ts"
+import { badge, facts, field, form, said, section, time, warning } from "../Elements.ts"
 import type { Room } from "../Handler.ts"
 import { proposalTable } from "../ProposalTable.ts"
-import { type Answer, page, redirect, type Visit } from "../Route.ts"
+import { type Answer, missing, page, redirect, type Visit } from "../Route.ts"
 import { lineOf } from "../TypedText.ts"
 
 const LONGEST_REASON = 200
@@ -32,7 +32,7 @@ export const makeProviderChange = Effect.gen(function* () {
     return page(
       `Switch of ${provider}`,
       [
-        problem === null ? null : h("p", { class: "warning", role: "alert" }, problem),
+        warning(problem),
         section("As it is", standingFacts(standing)),
         may(visit.visitor.role, "propose") ? switchForm(visit, provider, standing) : null,
         list.length === 0 ? null : section("Changes that were proposed", proposalTable(visit, list))
@@ -73,7 +73,7 @@ export const makeProviderChange = Effect.gen(function* () {
   } satisfies Room
 })
 
-const noProvider = page("There is no such provider", h("p", null, link("/providers", "All providers")), { status: 404 })
+const noProvider = missing("provider", "/providers", "All providers")
 
 /**
  * When the switch that the person looked at had last been changed; null where it was never set, undefined where the form does

@@ -13,7 +13,7 @@ import { Transactions } from "../../services/ports/Transactions.ts"
 import { badge, code, facts, link, said, section, table, time, transactionLink } from "../Elements.ts"
 import type { Room } from "../Handler.ts"
 import { statusBadge } from "../RecordText.ts"
-import { type Answer, page, type Visit } from "../Route.ts"
+import { type Answer, missing, page, type Visit } from "../Route.ts"
 
 const RESULTS_SHOWN = 60
 const DIFFERENCES_SHOWN = 50
@@ -76,7 +76,7 @@ export const makeReconciliations = Effect.gen(function* () {
   } satisfies Room
 })
 
-const noResult = page("There is no such result", h("p", null, link("/reconciliations", "All results")), { status: 404 })
+const noResult = missing("result", "/reconciliations", "All results")
 
 const differencesBadge = ({ differences }: ReconciliationResult): ComponentChild =>
   badge(String(differences), differences === 0 ? "good" : "bad")

@@ -1,7 +1,6 @@
 import { Effect, Option } from "effect"
 import { type ComponentChild, h } from "preact"
 import type { Currency } from "../../domain/Currency.ts"
-import { isReference } from "../../domain/Ids.ts"
 import { feeUnlessSaid } from "../../domain/KnownFee.ts"
 import { maskedText } from "../../domain/Masking.ts"
 import type { MinorUnits } from "../../domain/Money.ts"
@@ -29,15 +28,17 @@ import {
   section,
   table,
   time,
+  toChoose,
   transactionLink,
+  warning,
   words
 } from "../Elements.ts"
 import type { Room } from "../Handler.ts"
 import { listFile } from "../ListFile.ts"
 import { filterForm, keptOf, listEnd, placeOf, placeText, ROWS_SHOWN } from "../ListFilters.ts"
 import { proposalTable } from "../ProposalTable.ts"
-import { partyName, partyOf, statusBadge } from "../RecordText.ts"
-import { type Answer, page, redirect, type Visit } from "../Route.ts"
+import { amountCurrencyOf, partyName, partyOf, recordFinder, statusBadge } from "../RecordText.ts"
+import { type Answer, acting, missing, page, redirect, type Visit } from "../Route.ts"
 import { amountOf, notAnAmount } from "../TypedText.ts"
 import { unsettledAfter, unsettledColumns, unsettledFilters, unsettledNext, unsettledPages } from "../UnsettledList.ts"
 
@@ -92,10 +93,7 @@ export const makeReviews = Effect.gen(function* () {
     return listFile({ name: "reviews", columns: unsettledColumns(visit.at), read })
   })
 
-  const find = ({ params }: Visit) => {
-    const reference = params["reference"] ?? ""
-    return isReference(reference) ? transactions.byReference(reference) : Effect.succeed(Option.none<StoredTransaction>())
-  }
+  const find = recordFinder(transactions)
 
   const shown = Effect.fnUntraced(function* (visit: Visit, stored: StoredTransaction, problem: string | null) {
     const { revision, transaction: record } = stored
@@ -103,7 +101,7 @@ export const makeReviews = Effect.gen(function* () {
     const own = yield* proposals.list({ kinds: ["review resolve"], about: record.reference }, PROPOSALS_SHOWN)
     const resting = acknowledgementText(yield* acknowledgements.standing(record.reference, visit.at))
     const body = [
-      problem === null ? null : h("p", { class: "warning", role: "alert" }, problem),
+      warning(problem),
       section(
         "The case",
         caseFacts(record, reviewReason(record, history), lastReport(history)),
@@ -129,7 +127,7 @@ export const makeReviews = Effect.gen(function* () {
     const { reference } = found.value.transaction
     const ruling = rulingOf(visit.form, found.value.transaction)
     if (typeof ruling === "string") return yield* shown(visit, found.value, ruling)
-    return yield* approvals.rule({ reference, ...ruling }, { by: visit.visitor.name, at: visit.at }).pipe(
+    return yield* approvals.rule({ reference, ...ruling }, acting(visit)).pipe(
       Effect.map((how): Answer => redirect(`/reviews/${reference}`, how)),
       Effect.catch(({ message }) => shown(visit, found.value, message))
     )
@@ -146,7 +144,7 @@ export const makeReviews = Effect.gen(function* () {
   } satisfies Room
 })
 
-const noCase = page("There is no such case", h("p", null, link("/reviews", "All reviews")), { status: 404 })
+const noCase = missing("case", "/reviews", "All reviews")
 
 const caseColumns = ["Reference", "Open since", "Tenant", "Kind", "Provider", "Amount", "Why"]
 
@@ -170,7 +168,7 @@ const caseFacts = (record: Transaction, why: string, word: string | null): Compo
     ["Status", statusBadge(record)],
     ["Tenant", `${record.appId}, ${record.mode}`],
     ["Kind", record.kind],
-    ["Amount", money(record.amount, record.kind === "exchange" ? record.currency : record.amountCurrency)],
+    ["Amount", money(record.amount, amountCurrencyOf(record))],
     ["Expected amount", record.kind === "exchange" ? money(record.destinationAmount, record.destinationCurrency) : null],
     ["Held fee", record.kind === "payout" ? money(record.heldFee, record.currency) : null],
     [
@@ -213,7 +211,7 @@ const rulingOutcomes: ReadonlyArray<Resolution["outcome"]> = ["successful", "fai
 export const rulingFields = (record: Transaction): ReadonlyArray<ComponentChild> => {
   const { amount, currency } = expectedAmount(record)
   return [
-    choice("outcome", "What really happened", [["", "choose"], ...rulingOutcomes.map((one) => [one, one] as const)]),
+    choice("outcome", "What really happened", toChoose(rulingOutcomes)),
     words({
       name: "evidence",
       label: "How that is known",

@@ -7,10 +7,11 @@ import type { Proposal } from "../../domain/Proposal.ts"
 import { isOfFile, ReviewFiles } from "../../services/approvals/ReviewFiles.ts"
 import { Proposals } from "../../services/ports/Proposals.ts"
 import { type JudgedFile, type LeftRow, type RulableRow, RulingFiles, shortOf } from "../../services/settlement/RulingFiles.ts"
-import { badge, code, hidden, link, money, section, table, transactionLink, words } from "../Elements.ts"
+import { badge, code, hidden, link, money, section, table, transactionLink, warning, words } from "../Elements.ts"
 import type { Room } from "../Handler.ts"
 import { proposalTable } from "../ProposalTable.ts"
-import { type Answer, page, redirect, type Visit } from "../Route.ts"
+import { amountCurrencyOf } from "../RecordText.ts"
+import { type Answer, acting, missing, page, redirect, type Visit } from "../Route.ts"
 
 /** Together with the line and the file, this is the evidence of each ruling. */
 const LONGEST_EVIDENCE = 400
@@ -33,7 +34,7 @@ export const makeRulingFiles = Effect.gen(function* () {
     return page(
       "What the file would book",
       [
-        problem === null ? null : h("p", { class: "warning", role: "alert" }, problem),
+        warning(problem),
         h("p", null, "Nothing is booked yet. The file is ", code(shortOf(judged.digest)), " in the audit log."),
         ...judgedSections(judged, "Would be booked", "Would not be ruled"),
         judged.ready.length === 0 ? null : proposeForm(visit, text, judged.ready)
@@ -47,7 +48,7 @@ export const makeRulingFiles = Effect.gen(function* () {
     const evidence = (visit.form.get("evidence") ?? "").trim()
     if (evidence === "" || evidence.length > LONGEST_EVIDENCE)
       return yield* shown(visit, text, `Say how that is known, in at most ${LONGEST_EVIDENCE} characters.`)
-    return yield* approvals.propose({ text, evidence, seen: seenIn(visit.form) }, { by: visit.visitor.name, at: visit.at }).pipe(
+    return yield* approvals.propose({ text, evidence, seen: seenIn(visit.form) }, acting(visit)).pipe(
       Effect.map((id): Answer => redirect(`/unknown/files/${id}`, "proposed")),
       Effect.catchTag("NotDecided", ({ message }) => shown(visit, text, message))
     )
@@ -77,13 +78,9 @@ export const makeRulingFiles = Effect.gen(function* () {
 })
 
 const refused = (why: string): Answer =>
-  page(
-    "That is no file of evidence",
-    [h("p", { class: "warning", role: "alert" }, `${why}.`), h("p", null, link("/unknown", "Unknown outcomes"))],
-    { status: 422 }
-  )
+  page("That is no file of evidence", [warning(`${why}.`), h("p", null, link("/unknown", "Unknown outcomes"))], { status: 422 })
 
-const noFile = page("There is no such file", h("p", null, link("/proposals", "All approvals")), { status: 404 })
+const noFile = missing("file", "/proposals", "All approvals")
 
 /** Shows every row of a file, which has at most `ROWS_AT_MOST`: so the approver has seen everything. */
 export const judgedSections = (
@@ -112,7 +109,7 @@ const readyTable = (rows: ReadonlyArray<RulableRow>): ComponentChild =>
       record.appId,
       `${record.kind}, ${record.mode}`,
       badge(outcome, outcome === "successful" ? "good" : "quiet"),
-      money(record.amount, record.kind === "exchange" ? record.currency : record.amountCurrency),
+      money(record.amount, amountCurrencyOf(record)),
       postings.length === 0
         ? "nothing"
         : postings.map((posting) => h("div", null, `${posting.account} `, money(posting.amount, posting.currency)))

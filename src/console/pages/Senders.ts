@@ -1,5 +1,5 @@
-import { Effect, Option, Result, Schema } from "effect"
-import { type ComponentChild, h } from "preact"
+import { Effect, Option, Result } from "effect"
+import { type ComponentChild } from "preact"
 import type { CsvValue } from "../../domain/CsvText.ts"
 import { AppId } from "../../domain/Ids.ts"
 import { maskedText } from "../../domain/Masking.ts"
@@ -7,12 +7,12 @@ import { may } from "../../domain/Operator.ts"
 import { maskedSender, type Sender, senderFrom } from "../../domain/Sender.ts"
 import type { Tenant } from "../../domain/Tenant.ts"
 import { Tenants } from "../../services/ports/Tenants.ts"
-import { badge, field, form, link, section, table } from "../Elements.ts"
+import { badge, field, form, link, section, table, warning } from "../Elements.ts"
 import type { Room } from "../Handler.ts"
 import { listFile } from "../ListFile.ts"
 import { type Filter, oneOf, readingOf } from "../ListFilters.ts"
-import { type Answer, auditOf, page, redirect, type Visit } from "../Route.ts"
-import { fittingTenants, mistakesIn, tenantList } from "../TenantList.ts"
+import { type Answer, auditOf, missing, page, redirect, type Visit } from "../Route.ts"
+import { fittingTenants, mistakesIn, tenantFinder, tenantList } from "../TenantList.ts"
 import { lineOf } from "../TypedText.ts"
 
 const LONGEST_NOTE = 500
@@ -63,18 +63,15 @@ export const makeSenders = Effect.gen(function* () {
     })
   })
 
-  const find = ({ params }: Visit) => {
-    const appId = params["app"] ?? ""
-    return isTenant(appId) ? tenants.find(appId) : Effect.succeedNone
-  }
+  const find = tenantFinder(tenants)
 
   const shown = Effect.fnUntraced(function* (visit: Visit, appId: AppId, problem: string | null) {
     const sender = yield* tenants.sender(appId)
     const shown = sender === null || sender === "unreadable" ? null : maskedSender(sender)
     const rows = shown === null ? [] : [[shown.name, shown.country, shown.number, shown.address]]
     const body = [
-      problem === null ? null : h("p", { class: "warning", role: "alert" }, problem),
-      sender === "unreadable" ? h("p", { class: "warning", role: "alert" }, UNREADABLE) : null,
+      warning(problem),
+      warning(sender === "unreadable" ? UNREADABLE : null),
       section(
         "As it is sent",
         table("Masked; what was typed is kept sealed", ["Name", "Country", "Number", "Address"], rows, "Nobody is named.")
@@ -130,8 +127,6 @@ export const makeSenders = Effect.gen(function* () {
   } satisfies Room
 })
 
-const isTenant = Schema.is(AppId)
-
 /** A tenant and its sender. */
 interface Paying {
   readonly tenant: Tenant
@@ -160,7 +155,7 @@ const columns: ReadonlyArray<readonly [string, (paying: Paying) => CsvValue]> = 
   ["address", memberOf("address")]
 ]
 
-const noTenant = page("There is no such tenant", h("p", null, link("/senders", "All tenants")), { status: 404 })
+const noTenant = missing("tenant", "/senders", "All tenants")
 
 const changeForms = (visit: Visit, appId: AppId, isTold: boolean): ComponentChild => {
   const typed = (name: string) => visit.form.get(name) ?? ""

@@ -1,4 +1,4 @@
-import { Effect, Option, Schema } from "effect"
+import { Effect, Option } from "effect"
 import { type ComponentChild, h } from "preact"
 import { AppId, Mode } from "../../domain/Ids.ts"
 import type { FloatPosition } from "../../domain/Ledger.ts"
@@ -10,11 +10,12 @@ import { ACTIVITY_COUNTED_AT_MOST, type ActivityCount, TenantActivity } from "..
 import { type KeyRow, Tenants } from "../../services/ports/Tenants.ts"
 import { WebhookEndpoints } from "../../services/ports/WebhookEndpoints.ts"
 import { Reference, type ServedCorridor } from "../../services/reference/Reference.ts"
-import { badge, code, facts, field, link, money, said, section, type Tone, table, time, within } from "../Elements.ts"
+import { badge, code, facts, field, folded, link, money, said, section, type Tone, table, time, within } from "../Elements.ts"
 import { entriesPath } from "../EntryTable.ts"
 import type { Room } from "../Handler.ts"
 import { type Answer, page, redirect, type Visit } from "../Route.ts"
 import { percent } from "../SuccessRates.ts"
+import { tenantFinder } from "../TenantList.ts"
 
 const TENANTS_SHOWN = 50
 const KEYS_SHOWN = 20
@@ -120,19 +121,17 @@ export const makeTenants = Effect.gen(function* () {
       ),
       section(
         "Corridors that are open",
-        h(
-          "details",
-          null,
-          h("summary", null, `All ${corridors.length}, as this tenant is served by them now`),
+        folded(
+          `All ${corridors.length}, as this tenant is served by them now`,
           table("By country", ["Corridor", "Goes to first", "Works", "From", "To"], corridors.map(corridorRow))
         )
       )
     ])
   })
 
+  const find = tenantFinder(tenants)
   const one = Effect.fn("TenantsPage.one")(function* (visit: Visit): Effect.fn.Return<Answer> {
-    const appId = visit.params["app"] ?? ""
-    const found = isTenant(appId) ? yield* tenants.find(appId) : Option.none<Tenant>()
+    const found = yield* find(visit)
     if (Option.isNone(found)) return noTenant
     const mode = Mode.literals.find((literal) => literal === visit.query.get("mode")) ?? "live"
     return yield* shown(found.value, mode, visit)
@@ -146,8 +145,6 @@ export const makeTenants = Effect.gen(function* () {
     ]
   } satisfies Room
 })
-
-const isTenant = Schema.is(AppId)
 
 const tenantForm = (name: string): ComponentChild =>
   h(

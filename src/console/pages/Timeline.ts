@@ -9,7 +9,6 @@ import {
   whyText
 } from "../../domain/Candidates.ts"
 import type { Delivery } from "../../domain/Delivery.ts"
-import { isReference } from "../../domain/Ids.ts"
 import type { Instant } from "../../domain/Instant.ts"
 import { maskedText } from "../../domain/Masking.ts"
 import { may } from "../../domain/Operator.ts"
@@ -23,11 +22,11 @@ import { WebhookDeliveries } from "../../services/ports/WebhookDeliveries.ts"
 import { OutcomePoller } from "../../services/settlement/OutcomePoller.ts"
 import { acknowledgeForm, acknowledgementText } from "../AcknowledgeForm.ts"
 import { callTable } from "../CallTable.ts"
-import { badge, code, facts, field, form, link, money, said, section, type Tone, table, time } from "../Elements.ts"
+import { badge, code, facts, field, folded, form, link, money, said, section, type Tone, table, time } from "../Elements.ts"
 import type { Room } from "../Handler.ts"
 import { happeningText, noteText } from "../HappeningText.ts"
-import { partyName, partyOf, statusBadge, statusTone } from "../RecordText.ts"
-import { type Answer, auditOf, page, redirect, type Visit } from "../Route.ts"
+import { amountCurrencyOf, partyName, partyOf, recordFinder, statusBadge, statusTone } from "../RecordText.ts"
+import { type Answer, auditOf, maskedField, missing, page, redirect, type Visit } from "../Route.ts"
 
 const DELIVERIES_SHOWN = 50
 const REFRESH_SECONDS = 5
@@ -44,10 +43,7 @@ export const makeTimeline = Effect.fnUntraced(function* (traceUrl: string | null
   const poller = yield* OutcomePoller
   const acknowledgements = yield* Acknowledgements
 
-  const find = ({ params }: Visit) => {
-    const reference = params["reference"] ?? ""
-    return isReference(reference) ? transactions.byReference(reference) : Effect.succeed(Option.none<StoredTransaction>())
-  }
+  const find = recordFinder(transactions)
 
   const show = Effect.fn("Timeline.show")(function* (visit: Visit): Effect.fn.Return<Answer> {
     const found = yield* find(visit)
@@ -80,7 +76,7 @@ export const makeTimeline = Effect.fnUntraced(function* (traceUrl: string | null
     const found = yield* find(visit)
     if (Option.isNone(found)) return noTransaction
     const { reference } = found.value.transaction
-    const reason = maskedText((visit.form.get("reason") ?? "").trim().slice(0, LONGEST_REASON))
+    const reason = maskedField(visit, "reason", LONGEST_REASON)
     if (reason === "") return redirect(`/transactions/${reference}`, "reason-missing")
     const call = yield* transactions.lastCall(reference, auditOf(visit, "transaction raw read", reference, { reason }))
     const { rawRequest, rawResponse } = Option.getOrElse(call, () => ({ rawRequest: null, rawResponse: null }))
@@ -111,13 +107,12 @@ export const makeTimeline = Effect.fnUntraced(function* (traceUrl: string | null
   } satisfies Room
 })
 
-const noTransaction = page("There is no such transaction", h("p", null, link("/transactions", "Search")), { status: 404 })
+const noTransaction = missing("transaction", "/transactions", "Search")
 
 const capital = (word: string): string => `${word.slice(0, 1).toUpperCase()}${word.slice(1)}`
 
 const recordFacts = (record: Transaction): ComponentChild => {
   const { amount, appId, currency, metadata, mode, provider, providerReference } = record
-  const amountCurrency = record.kind === "exchange" ? currency : record.amountCurrency
   const own: ReadonlyArray<readonly [string, ComponentChild]> =
     record.kind === "exchange"
       ? [["Destination amount", money(record.destinationAmount, record.destinationCurrency)]]
@@ -129,7 +124,7 @@ const recordFacts = (record: Transaction): ComponentChild => {
         ]
   return facts([
     ["Tenant", `${appId}, ${mode}`],
-    ["Amount", money(amount, amountCurrency)],
+    ["Amount", money(amount, amountCurrencyOf(record))],
     [partyName(record), partyOf(record) === null ? null : code(partyOf(record) ?? "")],
     ...own,
     ["Provider", provider],
@@ -196,10 +191,8 @@ const actions = (visit: Visit, record: Transaction, isAskable: boolean): Compone
     may(role, "resolve") && isAskable ? form(visit, { to: `/transactions/${reference}/ask`, button: "Ask provider now" }) : null,
     acknowledgeForm(visit, record, `/transactions/${reference}`),
     may(role, "raw")
-      ? h(
-          "details",
-          null,
-          h("summary", null, "Raw request and response"),
+      ? folded(
+          "Raw request and response",
           form(visit, {
             to: `/transactions/${reference}/raw`,
             button: "Show it",

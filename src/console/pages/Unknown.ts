@@ -1,7 +1,6 @@
 import { Effect, Stream } from "effect"
 import { type ComponentChild, h } from "preact"
 import { isReference } from "../../domain/Ids.ts"
-import { maskedText } from "../../domain/Masking.ts"
 import { may } from "../../domain/Operator.ts"
 import { RULING_HEADER } from "../../domain/RulingFile.ts"
 import { elapsed } from "../../services/Attention.ts"
@@ -20,7 +19,7 @@ import type { Room } from "../Handler.ts"
 import { noteText } from "../HappeningText.ts"
 import { listFile } from "../ListFile.ts"
 import { filterForm, keptOf, listEnd, placeOf, placeText, ROWS_SHOWN } from "../ListFilters.ts"
-import { type Answer, auditOf, page, redirect, type Visit } from "../Route.ts"
+import { type Answer, auditOf, maskedField, page, redirect, type Visit } from "../Route.ts"
 import { unsettledAfter, unsettledColumns, unsettledFilters, unsettledNext, unsettledPages } from "../UnsettledList.ts"
 
 /** The most rows of a template for rulings. */
@@ -77,7 +76,7 @@ export const makeUnknown = Effect.gen(function* () {
     const [wanted = "", whose] = (form.get("do") ?? "").split(" ")
     const asked = new URLSearchParams(form.get("filter") ?? "")
     const back = `/unknown?${asked}`
-    const note = maskedText((form.get("taken") ?? "").trim().slice(0, LONGEST_ACKNOWLEDGEMENT))
+    const note = maskedField(visit, "taken", LONGEST_ACKNOWLEDGEMENT)
     if (note === "") return redirect(back, "reason-missing")
     const { filter, mistakes } = filters.read(asked, visit.at)
     const seenUntil = Number(form.get("seen"))

@@ -9,7 +9,7 @@ import {
   isSurelyLess,
   WalletBalances
 } from "../../services/reference/WalletBalances.ts"
-import { badge, money, section, table, time } from "../Elements.ts"
+import { badge, money, section, table, time, warning } from "../Elements.ts"
 import type { Room } from "../Handler.ts"
 import { page } from "../Route.ts"
 
@@ -32,7 +32,7 @@ export const makeWallets = Effect.gen(function* () {
           time(at),
           "."
         ),
-        floatsAreWhole ? null : h("p", { class: "warning", role: "alert" }, FLOATS_ARE_MISSING),
+        warning(floatsAreWhole ? null : FLOATS_ARE_MISSING),
         table(
           "By mode and currency, of all providers and all tenants",
           ["Mode", "Currency", "In wallets", "In floats", "Difference", "Accounts before", "Without"],
