@@ -3,8 +3,8 @@ import { Command, Flag } from "effect/cli"
 import { contractFees } from "../App.ts"
 import { Country, Direction, Method } from "../domain/Corridor.ts"
 import { Currency } from "../domain/Currency.ts"
-import { instantOf, iso } from "../domain/Instant.ts"
-import { Amount, choice, flag, help, MomentText } from "./Arguments.ts"
+import { iso } from "../domain/Instant.ts"
+import { Amount, choice, flag, help, moment } from "./Arguments.ts"
 import { CommandRefusal } from "./CommandRefusal.ts"
 import { printResult } from "./Output.ts"
 import { settingsWithProviders } from "./Provider.ts"
@@ -18,14 +18,13 @@ const show = Command.make(
     direction: choice("direction", Direction.literals, `one of ${Direction.literals.join(", ")}`),
     network: Flag.String("network").pipe(Flag.withDescription("the network's code, such as MTN"), Flag.optional),
     currency: choice("currency", Currency.literals, "the currency, where the country has several").pipe(Flag.optional),
-    at: flag("at", MomentText, "the moment for which is asked, such as 2026-12-01T00:00:00Z; now if left out").pipe(Flag.optional)
+    at: moment("at", "the moment for which is asked, such as 2026-12-01T00:00:00Z; now if left out")
   },
   Effect.fn(function* ({ at, network, currency, ...flags }) {
-    const moment = Option.getOrElse(Option.flatMap(at, instantOf), () => 0)
     const payment = {
       ...flags,
       network: Option.getOrNull(Option.map(network, (code) => code.toUpperCase())),
-      at: moment === 0 ? yield* Clock.currentTimeMillis : moment
+      at: at ?? (yield* Clock.currentTimeMillis)
     }
     const { providers } = yield* Effect.scoped(settingsWithProviders)
     const rows = contractFees(providers, payment, Option.getOrNull(currency))

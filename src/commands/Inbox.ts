@@ -1,23 +1,12 @@
 import { Clock, Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { isReference, type Reference } from "../domain/Ids.ts"
-import { instantOf, iso } from "../domain/Instant.ts"
+import { iso } from "../domain/Instant.ts"
 import { maskedText } from "../domain/Masking.ts"
 import { CallbackStatus, ProviderInbox, type StoredCallback } from "../services/ports/ProviderInbox.ts"
 import { Transactions } from "../services/ports/Transactions.ts"
 import { namesOurs } from "../services/settlement/ProviderCallbacks.ts"
-import {
-  choice,
-  exampleProvider,
-  flag,
-  help,
-  isGiven,
-  MomentText,
-  mode,
-  providerName,
-  requireKnownProviders,
-  words
-} from "./Arguments.ts"
+import { choice, exampleProvider, help, isGiven, mode, moment, providerName, requireKnownProviders, words } from "./Arguments.ts"
 import { CommandRefusal } from "./CommandRefusal.ts"
 import { operatorPorts } from "./Installation.ts"
 import { auditEntry } from "./Operator.ts"
@@ -111,19 +100,14 @@ const closeUnmatched = Command.make(
   {
     provider: providerName,
     mode,
-    before: flag(
-      "before",
-      MomentText,
-      "those that came before this moment, as 2026-01-31T12:00:00.000Z; all where it is left out"
-    ).pipe(Flag.optional),
+    before: moment("before", "those that came before this moment, as 2026-01-31T12:00:00.000Z; all where it is left out"),
     reason: words("reason", 200, "whose they are, for the audit log"),
     dryRun: isGiven("dry-run", "only count them")
   },
   Effect.fn(function* ({ before, dryRun, mode, provider, reason }) {
     yield* requireKnownProviders([provider])
     const [callbacks, isOurs] = [yield* ProviderInbox, namesOurs(yield* Transactions)]
-    const until = Option.getOrElse(Option.flatMap(before, instantOf), () => Number.POSITIVE_INFINITY)
-    const end = Math.min(until, yield* Clock.currentTimeMillis)
+    const end = Math.min(before ?? Number.POSITIVE_INFINITY, yield* Clock.currentTimeMillis)
     const details = { mode, before: iso(end), reason: maskedText(reason) }
     const count = { parked: 0, unmatched: 0, closed: 0 }
     let after: Reference | null = null

@@ -181,12 +181,8 @@ const setCeiling = Command.make(
     const routed = (yield* (yield* Corridors).list).some((row) => row.providers.includes(provider))
     if (!routed)
       return yield* new CommandRefusal(`no corridor is served by ${provider}: gateway corridor list shows who serves them`)
-    yield* limits.setCeiling(
-      provider,
-      currency,
-      amount,
-      yield* auditEntry("ceiling set", `${provider}/${currency}`, { amount_minor: amount.toString() })
-    )
+    const entry = yield* auditEntry("ceiling set", `${provider}/${currency}`, { amount_minor: amount.toString() })
+    yield* limits.setCeiling(provider, currency, amount, entry)
     yield* printResult({ provider, currency, amount_minor: amount })
   }, Effect.provide(operatorPorts))
 ).pipe(

@@ -28,8 +28,7 @@ const add = Command.make(
     )
   },
   Effect.fn(function* ({ name, role }) {
-    const added = yield* addOperator(name, role)
-    yield* printResult(added)
+    yield* printResult(yield* addOperator(name, role))
   }, Effect.provide(accountPorts))
 ).pipe(
   help("Let a person use the console; the token is shown only once", [

@@ -28,14 +28,8 @@ const set = Command.make(
     const typed = senderFrom({ address, country, name, number })
     if (Result.isFailure(typed)) return yield* new CommandRefusal(typed.failure)
     const shown = maskedSender(typed.success)
-    if (
-      !(yield* tenants.setSender(
-        appId,
-        typed.success,
-        yield* auditEntry("tenant sender", appId, { ...shown, reason: maskedText(reason) })
-      ))
-    )
-      return yield* noTenant(appId)
+    const entry = yield* auditEntry("tenant sender", appId, { ...shown, reason: maskedText(reason) })
+    if (!(yield* tenants.setSender(appId, typed.success, entry))) return yield* noTenant(appId)
     yield* printResult({ app_id: appId, sender: shown })
   }, Effect.provide(operatorPorts))
 ).pipe(
@@ -50,10 +44,8 @@ const remove = Command.make(
   { appId, reason },
   Effect.fn(function* ({ appId, reason }) {
     const tenants = yield* Tenants
-    if (
-      !(yield* tenants.setSender(appId, null, yield* auditEntry("tenant sender remove", appId, { reason: maskedText(reason) })))
-    )
-      return yield* noTenant(appId)
+    const entry = yield* auditEntry("tenant sender remove", appId, { reason: maskedText(reason) })
+    if (!(yield* tenants.setSender(appId, null, entry))) return yield* noTenant(appId)
     yield* printResult({ app_id: appId, sender: null })
   }, Effect.provide(operatorPorts))
 ).pipe(

@@ -2,7 +2,7 @@ import { join } from "node:path"
 import { type Context, Effect, Option, Schema } from "effect"
 import { Command } from "effect/cli"
 import * as App from "../App.ts"
-import type { Mode } from "../domain/Ids.ts"
+import { Mode } from "../domain/Ids.ts"
 import { OperatorName, OperatorRole } from "../domain/Operator.ts"
 import { Operators } from "../services/ports/Operators.ts"
 import { ProviderRegistry } from "../services/ports/ProviderRegistry.ts"
@@ -109,12 +109,11 @@ const callbacksOf = (
   simulators: ReadonlyArray<Pick<KnownSimulator, "name" | "accountName">>,
   providers: App.Settings["providers"]
 ): ReadonlyArray<CallbackAddress> => {
-  const modes: ReadonlyArray<Mode> = ["live", "test"]
   return simulators.flatMap(({ accountName, name }) =>
     providers
       .filter((accounts) => accounts.name === name)
       .flatMap((accounts) =>
-        modes.flatMap((mode) => {
+        Mode.literals.flatMap((mode) => {
           const client_id = accountName(accounts, mode)
           return client_id === undefined ? [] : [{ provider: name, mode, client_id }]
         })

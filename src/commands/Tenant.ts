@@ -41,12 +41,8 @@ const statusCommand = (name: "freeze" | "unfreeze", status: Tenant["status"], de
     { appId, reason },
     Effect.fn(function* ({ appId, reason }) {
       const tenants = yield* Tenants
-      const changed = yield* tenants.setStatus(
-        appId,
-        status,
-        yield* auditEntry(`tenant ${name}`, appId, { reason: maskedText(reason) })
-      )
-      yield* answerTenant(appId, changed)
+      const entry = yield* auditEntry(`tenant ${name}`, appId, { reason: maskedText(reason) })
+      yield* answerTenant(appId, yield* tenants.setStatus(appId, status, entry))
     }, Effect.provide(operatorPorts))
   ).pipe(help(description, [`gateway tenant ${name} shop --reason "${why}"`, description]))
 
@@ -151,11 +147,9 @@ export const createTenant = Effect.fn("createTenant")(function* (appId: AppId) {
     repeatSales: false,
     createdAt
   }
-  const created = yield* tenants.create(
-    tenant,
-    yield* auditEntry("tenant create", appId, { capabilities: tenant.capabilities.join(",") })
-  )
-  if (!created) return yield* new CommandRefusal(`the tenant ${appId} exists already: choose another name`)
+  const entry = yield* auditEntry("tenant create", appId, { capabilities: tenant.capabilities.join(",") })
+  if (!(yield* tenants.create(tenant, entry)))
+    return yield* new CommandRefusal(`the tenant ${appId} exists already: choose another name`)
   return tenant
 })
 

@@ -176,10 +176,7 @@ const recordWithHistory = (whole: WholeRecord) => ({
 
 /** The same for people: one row per delivery, without the answers of the endpoint. */
 const recordWithHistoryShort = (whole: WholeRecord) => ({
-  ...headOf(whole),
-  candidates: candidatesOf(whole.history).map(candidateView),
-  calls: callViews(whole.history),
-  history: whole.history.map(lineView),
+  ...recordWithHistory(whole),
   deliveries: whole.deliveries.map(({ attempts, completedAt, eventType, id, nextAttemptAt, status }) => ({
     id,
     event_type: eventType,

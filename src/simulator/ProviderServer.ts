@@ -3,6 +3,7 @@ import type { Account } from "./Account.ts"
 import { callbackAddress } from "./Callbacks.ts"
 import type { CallLog } from "./CallLog.ts"
 import { type Ending, playOf } from "./Endings.ts"
+import { type Fact, type SimulatedTransaction } from "./Facts.ts"
 import { makeListener } from "./Listener.ts"
 import { completionFacts, earlyJob, openingFacts } from "./Movements.ts"
 import { returnOrder } from "./Orders.ts"
@@ -42,6 +43,12 @@ export const openProviderServer = Effect.fn("openProviderServer")(function* (
   const { account, scheduler } = options
   const chosen = new Map<string, Array<Ending>>()
   const setting = (now: number) => ({ callback: provider.callback, delayMs: options.delayMs, now })
+  /** Commits the facts, and waits for the callbacks that come before the response. */
+  const play = Effect.fnUntraced(function* (transaction: SimulatedTransaction, factsAt: (now: number) => ReadonlyArray<Fact>) {
+    yield* scheduler.commit(factsAt(yield* Clock.currentTimeMillis))
+    yield* scheduler.untilAttempted(earlyJob(transaction))
+    return playOf(transaction.kind, transaction.ending).responseFault
+  })
   let port = 0
 
   const context: SimulatorContext = {
@@ -49,19 +56,10 @@ export const openProviderServer = Effect.fn("openProviderServer")(function* (
     get origin() {
       return `http://${options.host}:${port}`
     },
-    accept: Effect.fnUntraced(function* (transaction, alongside = []) {
-      const now = yield* Clock.currentTimeMillis
-      yield* scheduler.commit([...alongside, ...openingFacts(transaction, setting(now))])
-      yield* scheduler.untilAttempted(earlyJob(transaction))
-      return playOf(transaction.kind, transaction.ending).responseFault
-    }),
+    accept: (transaction, alongside = []) =>
+      play(transaction, (now) => [...alongside, ...openingFacts(transaction, setting(now))]),
     commit: scheduler.commit,
-    completeByPayer: Effect.fnUntraced(function* (transaction) {
-      const now = yield* Clock.currentTimeMillis
-      yield* scheduler.commit(completionFacts(transaction, setting(now)))
-      yield* scheduler.untilAttempted(earlyJob(transaction))
-      return playOf(transaction.kind, transaction.ending).responseFault
-    }),
+    completeByPayer: (transaction) => play(transaction, (now) => completionFacts(transaction, setting(now))),
     chosen: (operation) => chosen.get(operation)?.shift() ?? "ordinary"
   }
 

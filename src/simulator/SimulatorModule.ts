@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto"
 import { Redacted } from "effect"
 import type { Currency } from "../domain/Currency.ts"
-import type { Mode } from "../domain/Ids.ts"
+import { Mode } from "../domain/Ids.ts"
 import type { KnownProviderOf, ProviderAccounts, Reach } from "../providers/ProviderModule.ts"
 import type { SimulatedProvider } from "./SimulatedProvider.ts"
 
@@ -57,7 +57,6 @@ export const knownSimulator = <Account>(module: SimulatorModule<Account>): Known
 }
 
 const NAME_DIGITS = 12
-const modes: ReadonlyArray<Mode> = ["live", "test"]
 
 /**
  * Names accounts whose wire has no name for them; `simulated-live` and `simulated-test` are the simulator's own. The secret
@@ -67,7 +66,7 @@ export const namesBySecret =
   (prefix: string, simulatedSecret: (mode: Mode) => string) =>
   (secret: Redacted.Redacted): string => {
     const value = Redacted.value(secret)
-    const mode = modes.find((one) => simulatedSecret(one) === value)
+    const mode = Mode.literals.find((one) => simulatedSecret(one) === value)
     if (mode !== undefined) return `simulated-${mode}`
     return `${prefix}-${createHash("sha256").update(value).digest("hex").slice(0, NAME_DIGITS)}`
   }

@@ -5,6 +5,7 @@ import { Ending } from "./Endings.ts"
 import { makeListener } from "./Listener.ts"
 import { openPorts } from "./Ports.ts"
 import { openProviderServer, type ProviderServer } from "./ProviderServer.ts"
+import { jsonAs } from "./Responses.ts"
 import { makeScheduler, type Scheduler } from "./Scheduler.ts"
 import type { SimulatedProvider, SimulatedRequest, SimulatedResponse } from "./SimulatedProvider.ts"
 
@@ -144,9 +145,4 @@ const routesOf = ({ account, calls, scheduler, servers }: Options): Readonly<Rec
   }
 }
 
-const json = (status: number, body: unknown): SimulatedResponse => ({
-  kind: "response",
-  status,
-  contentType: "application/json",
-  body: JSON.stringify(body)
-})
+const json = jsonAs("application/json")

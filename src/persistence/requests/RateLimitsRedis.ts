@@ -64,33 +64,21 @@ export const RateLimitsRedis = {
       )
       yield* Effect.timeoutOption(Deferred.await(first), CONNECT_MS)
 
-      /** Takes tokens; a negative number gives them back. */
-      const consume = (limiter: RateLimiter.RateLimiter, bucket: string, limit: RateLimit, tokens: number) =>
-        limiter
-          .consume({
-            algorithm: "token-bucket",
-            key: bucket,
-            limit: limit.burst,
-            window: Duration.millis(limit.burst * intervalMs(limit)),
-            tokens
-          })
-          .pipe(Effect.timeout(ANSWER_MS))
-
-      /**
-       * Takes tokens even if the bucket is empty, and returns how many are left: a negative number when some will be refilled
-       * only later.
-       */
-      const owe = (limiter: RateLimiter.RateLimiter, bucket: string, limit: RateLimit, tokens: number) =>
-        limiter
-          .consume({
-            algorithm: "token-bucket",
-            onExceeded: "delay",
-            key: bucket,
-            limit: limit.burst,
-            window: Duration.millis(limit.burst * intervalMs(limit)),
-            tokens
-          })
-          .pipe(Effect.timeout(ANSWER_MS))
+      const spend =
+        (onExceeded: "fail" | "delay") => (limiter: RateLimiter.RateLimiter, bucket: string, limit: RateLimit, tokens: number) =>
+          limiter
+            .consume({
+              algorithm: "token-bucket",
+              onExceeded,
+              key: bucket,
+              limit: limit.burst,
+              window: Duration.millis(limit.burst * intervalMs(limit)),
+              tokens
+            })
+            .pipe(Effect.timeout(ANSWER_MS))
+      const consume = spend("fail")
+      /** Takes tokens even if the bucket is empty, and gives back a negative number; what is left may be negative until refilled. */
+      const owe = spend("delay")
 
       /** Also runs without requests, so that a tenant is not the first to notice that Redis is gone. */
       const asked = Effect.suspend(() =>

@@ -1,9 +1,9 @@
-import { Clock, Effect, Schema } from "effect"
+import { Clock, Effect } from "effect"
 import type { SqlClient } from "effect/sql"
 import { type Instant, iso } from "../../domain/Instant.ts"
 import { PERIOD_MS } from "../../services/ports/PeriodCounts.ts"
 import { type Column, columnsOf } from "../connection/Columns.ts"
-import { rowsOf } from "../connection/Rows.ts"
+import { type Swept, sweptIn } from "../vault/Retention.ts"
 
 /** One row of this process. `written` is the part of its count that has been written. */
 interface Tally<Counted> {
@@ -12,8 +12,6 @@ interface Tally<Counted> {
   count: number
   written: number
 }
-
-const sweptCounts = rowsOf(Schema.Struct({ swept: Schema.Number }))
 
 /**
  * A table of counts by period. Each row belongs to one process, which writes its total there, so that nodes never wait for each
@@ -61,14 +59,14 @@ export const makePeriodTallies = Effect.fnUntraced(function* <Counted>(
   )
 
   const prune = Effect.fnUntraced(function* (before: Instant, limit: number) {
-    const [row] = yield* sweptCounts(sql`
+    const rows = yield* sql<Swept>`
       WITH old AS MATERIALIZED (
         SELECT ctid FROM ${sql.literal(table)} WHERE period_start < ${iso(before)}::timestamptz ORDER BY period_start LIMIT ${limit} FOR UPDATE SKIP LOCKED
       ),
       removed AS (DELETE FROM ${sql.literal(table)} p USING old o WHERE p.ctid = o.ctid RETURNING 1)
-      SELECT count(*)::int AS swept FROM removed`)
-    return row?.swept ?? 0
-  })
+      SELECT count(*)::int AS swept FROM removed`
+    return sweptIn(rows)
+  }, Effect.orDie)
 
   return { add, write, prune }
 })

@@ -9,10 +9,10 @@ import {
   Reconciliations
 } from "../../services/ports/Reconciliations.ts"
 import { Moment, rowsOf } from "../connection/Rows.ts"
+import { type Swept, sweptIn } from "../vault/Retention.ts"
 
 const results = rowsOf(Schema.Struct({ ...ReconciliationResult.fields, at: Moment }))
 const whole = rowsOf(Schema.Struct({ ...ReconciliationResult.fields, at: Moment, found: Schema.Array(KeptDifference) }))
-const removed = rowsOf(Schema.Struct({ removed: Schema.Number }))
 
 /** Reconciliations on PostgreSQL. It owns the table, which has one row per provider and day. */
 export const ReconciliationsPg = layerOf(Reconciliations)(function* () {
@@ -44,14 +44,14 @@ export const ReconciliationsPg = layerOf(Reconciliations)(function* () {
 
   // The whole table has a few hundred rows, which no index would find faster.
   const prune = Effect.fn("Reconciliations.prune")(function* (before: Instant, limit: number) {
-    const [row] = yield* removed(sql`
+    const rows = yield* sql<Swept>`
       WITH old AS MATERIALIZED (
         SELECT provider, day FROM reconciliations WHERE at < ${iso(before)}::timestamptz ORDER BY at LIMIT ${limit} FOR UPDATE SKIP LOCKED
       ),
       gone AS (DELETE FROM reconciliations r USING old o WHERE r.provider = o.provider AND r.day = o.day RETURNING 1)
-      SELECT count(*)::int AS removed FROM gone`)
-    return row?.removed ?? 0
-  })
+      SELECT count(*)::int AS swept FROM gone`
+    return sweptIn(rows)
+  }, Effect.orDie)
 
   return { keep, list, find, prune }
 })

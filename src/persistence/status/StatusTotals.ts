@@ -66,7 +66,7 @@ export const allReviews = (counts: ReadonlyArray<Reviews>): Reviews =>
 export const byText = (one: string, other: string): number => (one === other ? 0 : one < other ? -1 : 1)
 
 /** Adds up those with the same name. */
-const summed = <A>(all: ReadonlyArray<A>, nameOf: (one: A) => string, add: (one: A, other: A) => A): ReadonlyArray<A> => {
+export const summed = <A>(all: ReadonlyArray<A>, nameOf: (one: A) => string, add: (one: A, other: A) => A): ReadonlyArray<A> => {
   const sums = new Map<string, A>()
   for (const one of all) {
     const name = nameOf(one)

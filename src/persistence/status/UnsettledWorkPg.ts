@@ -15,6 +15,7 @@ import { EveryTenant } from "../cluster/EveryTenant.ts"
 import { Moment, rowsOf } from "../connection/Rows.ts"
 import type { TenantFilter } from "../connection/TenantFilter.ts"
 import { NoteAlone } from "../transactions/StoredNote.ts"
+import { summed } from "./StatusTotals.ts"
 
 /** A transaction that has been open this long is overdue. */
 const OVERDUE = "24 hours"
@@ -97,15 +98,11 @@ export const UnsettledWorkPg = layerOf(UnsettledWork)(function* () {
       sums(sql`${fitting(filter, null, now, of)}
           SELECT "amountCurrency" AS currency, count(*)::int AS count, sum(amount)::bigint AS amount FROM found GROUP BY 1 ORDER BY 1`)
     )
-    const byCurrency = new Map<string, typeof UnsettledSum.Type>()
-    for (const one of found) {
-      const known = byCurrency.get(one.currency)
-      byCurrency.set(
-        one.currency,
-        known === undefined ? one : { ...one, count: known.count + one.count, amount: known.amount + one.amount }
-      )
-    }
-    return [...byCurrency.values()]
+    return summed(
+      found,
+      ({ currency }) => currency,
+      (one, other) => ({ ...one, count: one.count + other.count, amount: one.amount + other.amount })
+    )
   }, Effect.orDie)
 
   return { list, count }

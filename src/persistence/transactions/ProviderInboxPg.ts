@@ -18,10 +18,10 @@ import { Vault } from "../../services/ports/Vault.ts"
 import { auditTrail } from "../audit/AuditTrail.ts"
 import { storable } from "../connection/Columns.ts"
 import { Moment, rowsOf } from "../connection/Rows.ts"
+import { type Swept, sweptIn } from "../vault/Retention.ts"
 
 const storedIds = rowsOf(Schema.Struct({ id: Reference }))
 const bodies = rowsOf(Schema.Struct({ body: Schema.NullOr(Schema.String) }))
-const sweptCounts = rowsOf(Schema.Struct({ swept: Schema.Number }))
 
 /**
  * The same bytes within this time are the same news: a provider that repeats a callback because our response was lost does so
@@ -160,15 +160,15 @@ export const ProviderInboxPg = layerOf(ProviderInbox)(function* () {
     ),
 
     prune: Effect.fn("ProviderInbox.prune")(function* (before, limit) {
-      const [row] = yield* sweptCounts(sql`
+      const rows = yield* sql<Swept>`
       WITH old AS MATERIALIZED (
         SELECT id FROM provider_inbox WHERE status = 'done' AND received_at < ${iso(before)}::timestamptz
         ORDER BY received_at LIMIT ${limit} FOR UPDATE SKIP LOCKED
       ),
       removed AS (DELETE FROM provider_inbox i USING old o WHERE i.id = o.id RETURNING i.id)
-      SELECT count(*)::int AS swept FROM removed`)
-      return row?.swept ?? 0
-    })
+      SELECT count(*)::int AS swept FROM removed`
+      return sweptIn(rows)
+    }, Effect.orDie)
   }
 })
 

@@ -5,13 +5,13 @@ import { layerOf } from "../../runtime/ServiceLayer.ts"
 import { ProviderMemory } from "../../services/ports/ProviderMemory.ts"
 import { Vault } from "../../services/ports/Vault.ts"
 import { rowsOf } from "../connection/Rows.ts"
+import { type Swept, sweptIn } from "../vault/Retention.ts"
 
 const purposeOf = (name: string): string => `provider_memory ${name}`
 /** The value of a claim without one. */
 const NOTHING = new Uint8Array()
 
 const sealedRows = rowsOf(Schema.Struct({ sealed: Schema.Uint8Array }))
-const counted = rowsOf(Schema.Struct({ removed: Schema.Number }))
 const claimed = rowsOf(Schema.Struct({ name: Schema.String }))
 
 /** ProviderMemory on PostgreSQL. It owns provider_memory, in which every row expires. */
@@ -59,13 +59,13 @@ export const ProviderMemoryPg = layerOf(ProviderMemory)(function* () {
   })
 
   const prune: ProviderMemory["Service"]["prune"] = Effect.fn("ProviderMemory.prune")(function* (before, limit) {
-    const [row] = yield* counted(sql`WITH ended AS (
+    const rows = yield* sql<Swept>`WITH ended AS (
         DELETE FROM provider_memory WHERE name IN (
           SELECT name FROM provider_memory WHERE until < ${iso(before)}::timestamptz ORDER BY until LIMIT ${limit} FOR UPDATE SKIP LOCKED)
         RETURNING 1)
-      SELECT count(*)::int AS removed FROM ended`)
-    return row?.removed ?? 0
-  })
+      SELECT count(*)::int AS swept FROM ended`
+    return sweptIn(rows)
+  }, Effect.orDie)
 
   return { put, get, take, claim, prune }
 })

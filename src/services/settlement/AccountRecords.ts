@@ -1,5 +1,5 @@
-import { Effect, Option, Schema } from "effect"
-import { Reference } from "../../domain/Ids.ts"
+import { Effect, Option } from "effect"
+import { isReference } from "../../domain/Ids.ts"
 import type { Transaction, TransactionKind } from "../../domain/Transaction.ts"
 import type { Provider } from "../ports/Provider.ts"
 import { type ProviderRegistry, sentWith } from "../ports/ProviderRegistry.ts"
@@ -21,10 +21,9 @@ export const accountRecords = (
     Option.getOrUndefined(sentWith(registry, record)) === provider
 
   /** A record of any age. Records that were sent with another account do not count. */
-  const oursOf = Effect.fnUntraced(function* (provider: Provider, { direction, providerReference, ...named }: Named) {
+  const oursOf = Effect.fnUntraced(function* (provider: Provider, { direction, providerReference, reference }: Named) {
     const { mode, name } = provider
-    const reference = Option.fromNullishOr(named.reference).pipe(Option.flatMap(Schema.decodeOption(Reference)))
-    const byOurs = Option.isSome(reference) ? yield* transactions.byReference(reference.value) : Option.none()
+    const byOurs = isReference(reference) ? yield* transactions.byReference(reference) : Option.none()
     const found =
       Option.isSome(byOurs) || providerReference === null
         ? Option.toArray(byOurs)

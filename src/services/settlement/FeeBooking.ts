@@ -1,16 +1,16 @@
-import { Clock, Context, Effect, Option, Schema } from "effect"
+import { Clock, Context, Effect, Option } from "effect"
 import { type ApprovalAmounts, needsTwo } from "../../domain/ApprovalAmounts.ts"
 import { isOpenedBy, reportOf } from "../../domain/Contradiction.ts"
 import type { Currency } from "../../domain/Currency.ts"
 import type { Fact } from "../../domain/Fact.ts"
-import { type Mode, Reference } from "../../domain/Ids.ts"
+import { isReference, type Mode } from "../../domain/Ids.ts"
 import { type Entry, sumPosted } from "../../domain/Ledger.ts"
 import { minor } from "../../domain/Money.ts"
 import { type Resolution, rulingOn } from "../../domain/Resolution.ts"
 import type { Transaction } from "../../domain/Transaction.ts"
 import { layerOf } from "../../runtime/ServiceLayer.ts"
 import type { AuditBy } from "../ports/AuditLog.ts"
-import { type StoredTransaction, Transactions } from "../ports/Transactions.ts"
+import { Transactions } from "../ports/Transactions.ts"
 import type { ModeDifference, ReconciliationReport } from "./Reconciliation.ts"
 import { Review } from "./Review.ts"
 import { Settlement } from "./Settlement.ts"
@@ -94,11 +94,8 @@ export class FeeBooking extends Context.Service<
         }
       })
 
-      const find = (reference: string | null): Effect.Effect<Option.Option<StoredTransaction>> =>
-        Option.match(Schema.decodeUnknownOption(Reference)(reference), {
-          onNone: () => Effect.succeed(Option.none()),
-          onSome: transactions.byReference
-        })
+      const find = (reference: string | null) =>
+        isReference(reference) ? transactions.byReference(reference) : Effect.succeedNone
 
       const rulingFor = Effect.fnUntraced(function* (record: Transaction, resolution: Resolution) {
         const entries = yield* transactions.entries(record.reference)

@@ -1,5 +1,5 @@
-import { Context, Effect, Option, Schema } from "effect"
-import { Mode, Reference } from "../../domain/Ids.ts"
+import { Context, Effect, Option } from "effect"
+import { isReference, Mode } from "../../domain/Ids.ts"
 import type { Instant } from "../../domain/Instant.ts"
 import { sumPosted } from "../../domain/Ledger.ts"
 import {
@@ -64,7 +64,6 @@ interface Compared {
 
 const PAGE = 500
 const DAY_MS = 86_400_000
-const modes: ReadonlyArray<Mode> = Mode.literals
 
 /**
  * Compares the provider's records of one UTC day with ours. Differences are reported for an operator, and nothing is booked; a
@@ -144,11 +143,11 @@ export class Reconciliation extends Context.Service<
     })
 
     const explain = Effect.fnUntraced(function* (difference: ModeDifference): Effect.fn.Return<ModeDifference | KnownDifference> {
-      const reference = Option.fromNullishOr(difference.reference).pipe(Option.flatMap(Schema.decodeOption(Reference)))
-      if (Option.isNone(reference)) return difference
-      const found = yield* transactions.byReference(reference.value)
+      const { reference } = difference
+      if (!isReference(reference)) return difference
+      const found = yield* transactions.byReference(reference)
       if (Option.isNone(found)) return difference
-      const posted = difference.kind === "fee" ? yield* transactions.entries(reference.value) : []
+      const posted = difference.kind === "fee" ? yield* transactions.entries(reference) : []
       const because = knownBecause(difference, {
         needsReview: found.value.transaction.needsReview,
         isOpen: ["requires_action", "pending"].includes(found.value.transaction.status),
@@ -162,7 +161,7 @@ export class Reconciliation extends Context.Service<
     const reconcile = Effect.fn("Reconciliation.reconcile")(function* (name: string, start: Instant, day: string) {
       if (!registry.known.includes(name))
         return yield* new NotReconciled(`there is no provider ${name}: it is one of ${registry.known.join(", ")}`)
-      const accounts = modes.map((mode) => registry.accounts(name, mode)).filter(({ length }) => length > 0)
+      const accounts = Mode.literals.map((mode) => registry.accounts(name, mode)).filter(({ length }) => length > 0)
       if (accounts.length === 0) return yield* new NotReconciled(`no account at ${name} is set`)
       const inModes = yield* Effect.forEach(accounts, (own) => inMode(own, start, day))
       const compared = inModes.flatMap((one) => one.compared)
