@@ -56,10 +56,7 @@ export type Settings = Config.Settings
 /** Settings that also say where the database is and which key seals its secrets. */
 export type ReadySettings = Settings & {
   readonly databaseUrl: Redacted.Redacted
-  /**
-   * The same database as its owner, for the process that migrates the schema; null: the role of `databaseUrl` migrates it, or
-   * this process does not.
-   */
+  /** The same database as its owner, for the process that migrates; null: the role of `databaseUrl`, or another process does. */
   readonly ownerUrl: Redacted.Redacted | null
   /** The database's own folder, where this installation runs its server; null: the server runs elsewhere. */
   readonly databaseFolder: string | null
@@ -102,10 +99,7 @@ export const logs = Layer.unwrap(
 export const migrate = ({ databaseUrl, migrationDatabaseUrl, ownerUrl }: ReadySettings) =>
   Database.migrateAsOwner({ databaseUrl, ownerUrl: ownerUrl ?? migrationDatabaseUrl })
 
-/**
- * `distribute` distributes the tables over a cluster, as their owner, and returns the statements that it ran;
- * `distributionPlan` only returns the statements.
- */
+/** `distribute` distributes the tables over a cluster, as their owner; `distributionPlan` only returns its statements. */
 export const distribute = (settings: ReadySettings) => Effect.provide(Distribute.run, ownersDatabase(settings))
 export const distributionPlan = (settings: ReadySettings) => Effect.provide(Distribute.plan, ownersDatabase(settings))
 
@@ -132,7 +126,6 @@ export const feeBooking = (settings: ReadySettings) =>
 /** Polls providers for single transactions; neither listeners nor workers. */
 export const outcomePolling = (settings: ReadySettings) => services(settings)
 
-/** Only the providers. */
 export const providers = (settings: ReadySettings) => Layer.provide(pacedProviders(settings), ports(settings))
 
 /** The gateway's state, and the providers that can be polled. */
@@ -168,8 +161,7 @@ const pacedProviders = (settings: Settings, limits: Layer.Layer<RateLimits> = ra
 
 /**
  * The whole gateway for as long as the Layer lives: listeners, workers and everything that they need. Closing it first stops
- * the API, which drains, then the workers, and last the management listener, which meanwhile reports that the process is
- * draining.
+ * the API, which drains, then the workers, and last the management listener, which reports the draining.
  */
 export const gateway = (settings: ReadySettings, build: Build) =>
   Layer.unwrap(
@@ -261,10 +253,7 @@ const management = (
 const readWith = ({ read, tenantFloats }: GatewayStatus["Service"], tenants: Settings["floatTenants"]) =>
   tenants.length === 0 ? read : Effect.zipWith(read, tenantFloats(tenants), (all, own) => ({ ...all, tenantFloats: own }))
 
-/**
- * The program does not use the machine's clock, but everything else on the machine does: certificates, system logs, a database
- * beside it.
- */
+/** The program does not use the machine's clock, but everything else does: certificates, system logs, a database beside it. */
 const wrongClock = (skewMs: number): string | null =>
   Math.abs(skewMs) <= READY_SKEW_AT_MOST_MS
     ? null
@@ -289,7 +278,6 @@ const telemetryWhereSet = (
         })
       )
 
-/** Work that runs beside the requests. */
 const besideRequests = Layer.effectDiscard(
   Effect.gen(function* () {
     yield* runTogether([yield* WebhookDispatcher, yield* OutcomePoller, yield* ProviderCallbacks])

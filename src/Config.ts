@@ -170,10 +170,7 @@ const appId: Rule<AppId> = { meaning: "a tenant", of: (value) => Option.getOrUnd
 const decodeAppId = Schema.decodeUnknownOption(AppId)
 
 const keepAliveOf = (read: Reader) => ({
-  /**
-   * How long an idle connection is kept open: longer than a proxy in front keeps it, otherwise a request may meet a closing
-   * connection.
-   */
+  /** Longer than a proxy in front keeps an idle connection open, otherwise a request may meet a closing connection. */
   keepAliveMs: read("KEEP_ALIVE", "75s", longerThanZero),
   /** How long a stopping process still answers on idle connections. All connections are closed soon after the longest value allowed. */
   keepAliveDrainMs: read("KEEP_ALIVE_DRAIN", "5s", durationUpTo("8s"))
@@ -210,7 +207,6 @@ const providers = (
   bounds: { readonly timeoutMs: number; readonly refuseLoopback: boolean; readonly refuseRemote: boolean }
 ) => knownProviders.flatMap((known) => known.configured(read, mistakes, bounds) ?? [])
 
-/** The values of the `Policy` port. */
 const policyOf = (read: Reader) => {
   const signatureMaxAgeSeconds = read("SIGNATURE_MAX_AGE_SECONDS", "120", wholeNumber(1, MAX_SECONDS))
   const signatureMaxAheadSeconds = read("SIGNATURE_MAX_AHEAD_SECONDS", "30", wholeNumber(0, MAX_SECONDS))

@@ -2,16 +2,12 @@ import { Redacted } from "effect"
 import { boolean, collectorUrl, isLoopback, isLoopbackHost, postgresUrl, type Reader, redisUrl } from "./ConfigRules.ts"
 import { databaseRoute, isVerified } from "./persistence/connection/DatabaseTls.ts"
 
-/** Where the database is. */
 export const databasesOf = (read: Reader, mistakes: Array<string>) => {
   const isMeant = read("DATABASE_INSECURE", "false", boolean)
   const databases = {
     /** Null: the embedded PostgreSQL under `dataDir`. */
     databaseUrl: databaseUrlOf(read, mistakes, "DATABASE_URL", isMeant),
-    /**
-     * The same database as its owner, for `migrate` alone; null: the role of `databaseUrl` owns its tables, or another tool
-     * migrates.
-     */
+    /** The same database as its owner, for `migrate` alone; null: the role of `databaseUrl`, or another tool, migrates. */
     migrationDatabaseUrl: databaseUrlOf(read, mistakes, "MIGRATION_DATABASE_URL", isMeant)
   }
   if (databases.migrationDatabaseUrl !== null && databases.databaseUrl === null)

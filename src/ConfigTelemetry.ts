@@ -9,10 +9,7 @@ export interface SignalSettings {
   /** They may be credentials: never shown. */
   readonly headers: Redacted.Redacted<Readonly<Record<string, string>>>
   readonly timeoutMs: number
-  /**
-   * In PEM: the authority that signed the collector's certificate, and the gateway's client certificate; null: the runtime's
-   * authorities, and no client certificate.
-   */
+  /** In PEM: the authority of the collector's certificate, and the gateway's own certificate; null: the runtime's, and none. */
   readonly authority: string | null
   readonly certificate: string | null
   readonly key: Redacted.Redacted | null

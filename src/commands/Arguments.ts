@@ -27,10 +27,8 @@ export const choice = <const Choices extends ReadonlyArray<string>>(name: string
 export const flag = <A>(name: string, schema: Schema.Codec<A, string>, description: string) =>
   Flag.String(name).pipe(Flag.withSchema(schema), Flag.withDescription(description))
 
-/** A non-empty text of bounded length. */
 export const Words = (maximum: number) => Schema.Trim.check(Schema.isNonEmpty(), Schema.isMaxLength(maximum))
 
-/** A whole number from 1 on, as text. */
 export const WholeNumber = (maximum: number) =>
   Schema.FiniteFromString.check(Schema.isInt(), Schema.isBetween({ minimum: 1, maximum }))
 
@@ -108,10 +106,7 @@ const isDistinct = Schema.makeFilter((words: ReadonlyArray<string>) => new Set(w
   expected: "no word twice"
 })
 
-/**
- * Refuses the name of a provider that this program does not know. A known provider without an account is accepted, because it
- * may get one later.
- */
+/** Refuses a provider that this program does not know. A known one without an account passes, because it may get one later. */
 export const requireKnownProviders = Effect.fnUntraced(function* (names: ReadonlyArray<string>) {
   const unknown = names.find((name) => !providerNames.includes(name))
   if (unknown !== undefined)

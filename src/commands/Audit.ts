@@ -12,10 +12,7 @@ import { printResult } from "./Output.ts"
 const ROWS_LISTED = 100
 const MOST_ROWS = 10_000
 
-/**
- * A head as the gateway's log shows it: the row's number and its hash. Metrics contain the first twelve digits of the hash, as
- * a number.
- */
+/** A head as the gateway's log shows it: row number and hash. Metrics have the first twelve digits of the hash, as a number. */
 const Head = Schema.String.check(Schema.isPattern(/^[1-9]\d{0,17}:[0-9a-f]{12,64}$/)).pipe(
   Schema.decodeTo(Schema.Struct({ sequence: Schema.BigInt, hash: Schema.String }), {
     decode: SchemaGetter.transform((text: string) => ({

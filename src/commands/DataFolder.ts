@@ -45,7 +45,6 @@ export const DataFolder = {
 
   remove: (file: string): Effect.Effect<void> => Effect.promise(() => rm(file, { force: true })),
 
-  /** Records this process. */
   writeProcess: Effect.fnUntraced(function* (file: string, url: string): Effect.fn.Return<void, CommandRefusal> {
     const identity = Option.getOrElse(yield* localProcess.identity(process.pid), () => "")
     yield* DataFolder.write(file, JSON.stringify({ pid: process.pid, identity, url }))

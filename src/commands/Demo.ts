@@ -76,7 +76,6 @@ export const demo = Command.make(
   )
 )
 
-/** Reports that a step succeeded, and its result. */
 type ReportStep = (name: string, result: string) => Effect.Effect<void>
 
 const expect = (held: boolean, message: string) => (held ? Effect.void : Effect.fail(new CommandRefusal(message)))
@@ -227,7 +226,6 @@ const decodeRows = Schema.decodeUnknownEffect(Schema.fromJsonString(Schema.Array
 // An import would load everything that node:http exports, including an unused client of 16 MB.
 const { createServer } = process.getBuiltinModule("node:http")
 
-/** One event as a tenant's own server receives it. */
 interface Received {
   readonly headers: IncomingHttpHeaders
   readonly body: string

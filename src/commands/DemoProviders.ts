@@ -42,10 +42,7 @@ interface Stack {
   readonly step: (name: string, result: string) => Effect.Effect<void>
 }
 
-/**
- * Makes a charge and a payout at each simulated provider, in its demo mobile money corridor, and checks that each is executed
- * exactly once.
- */
+/** Makes a charge and a payout at each simulated provider, in its demo corridor; each has to be executed exactly once. */
 export const playEveryProvider = Effect.fn("playEveryProvider")(function* ({
   clientOf,
   command,

@@ -47,7 +47,6 @@ export const openStack = Effect.fn("openStack")(function* () {
     url: started.value.url,
     simulatorUrl: started.value.simulator_url,
     command,
-    /** Stops the gateway and returns its exit code. */
     stopGateway: Effect.andThen(stop(gateway), () => Effect.sync(() => gateway.child.exitCode))
   }
 })

@@ -12,16 +12,12 @@ const Manifest = Schema.fromJsonString(Schema.Struct({ version: Schema.String })
 
 /** The installation on this machine: the data folder, its secrets and its database, and the program itself. */
 export const Installation = {
-  /**
-   * Settings with the database for one command: the running embedded one, or one that is started for the command and stopped
-   * after it.
-   */
+  /** Settings with the database for one command: the running embedded one, or one that is started and stopped with it. */
   forOneCommand: Effect.gen(function* () {
     const given = yield* App.settings
     const { databaseUrl, dataDir } = given
     if (databaseUrl !== null) return yield* withMasterKey(given, { databaseUrl, ownerUrl: null, databaseFolder: null })
-    // An embedded database is only used in development. The gateway that delivers checks again whether it may connect to a
-    // loopback receiver.
+    // An embedded database is for development only. The delivering gateway checks again whether it may use a loopback receiver.
     const settings = { ...given, policy: { ...given.policy, webhookAllowLoopback: true } }
     const running = yield* App.embeddedPostgres.running(dataDir)
     if (Option.isSome(running)) return yield* onEmbedded(settings, running.value)
@@ -30,10 +26,7 @@ export const Installation = {
     return yield* onEmbedded(settings, started)
   }),
 
-  /**
-   * Settings with the database for a gateway: an embedded one is restarted whenever it ends while the scope lives, and stopped
-   * with it.
-   */
+  /** Settings with the database for a gateway: an embedded one is restarted whenever it ends, and stopped with the scope. */
   forServer: Effect.gen(function* () {
     const settings = yield* App.settings
     const { databaseUrl, dataDir } = settings
@@ -102,10 +95,7 @@ const ownMasterKey = Effect.fnUntraced(function* (dataDir: string) {
   })
 })
 
-/**
- * Refuses to run a command that creates a tenant with unbacked float in an installation with anything real. It refuses before
- * anything is read or started.
- */
+/** Refuses a command that creates a tenant with unbacked float where anything is real, before anything is read or started. */
 export const onlyForDevelopment =
   (command: string) =>
   <A, E, R>(run: Effect.Effect<A, E, R>): Effect.Effect<A, E | CommandRefusal, R> =>

@@ -36,8 +36,7 @@ type Members = Readonly<Record<string, unknown>>
 
 /**
  * A view for people: one line per member, one line per row of a list, and amounts in major units with the minor units beside
- * them. Rows that contain lists are printed one below the other. No text in it, name or value, can break its line or control
- * the terminal.
+ * them. Rows that contain lists are printed one below the other. No text can break its line or control the terminal.
  */
 export const asText = (view: unknown): string => {
   if (!Array.isArray(view)) return isMembers(view) ? lines(view).join("\n") : scalar(view)

@@ -139,10 +139,7 @@ const indentFurther = (text: string): ReadonlyArray<string> => text.split("\n").
 const oneLine = (message: string): string =>
   message.replace("Expected: Schema validation failed: Expected", "Expected:").replace(/\s*\n\s*/g, " ")
 
-/**
- * Whether the arguments name an existing command, as far as they are commands; the arguments after its name are the command's
- * own.
- */
+/** Whether the arguments begin with the name of an existing command; those after its name are the command's own. */
 const isKnown = (command: Command.Command.Any, args: ReadonlyArray<string>): boolean => {
   const children = command.subcommands.flatMap(({ commands }) => commands)
   const at = args.findIndex((arg) => !arg.startsWith("-"))

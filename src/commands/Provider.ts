@@ -37,10 +37,7 @@ const check = Command.make(
   )
 )
 
-/**
- * Settings with the providers as the gateway of this data folder reaches them: the configured ones, or the simulator that runs
- * beside it.
- */
+/** Settings with the providers as this folder's gateway reaches them: the configured ones, or the simulator beside it. */
 export const settingsWithProviders = Effect.gen(function* () {
   const settings = yield* Installation.forOneCommand
   if (settings.providers.length > 0) return settings

@@ -23,10 +23,7 @@ export const serve = Command.make(
   )
 )
 
-/**
- * Opens the gateway for as long as the scope lives. `url` is its address from this machine. Meanwhile, the data folder records
- * the address of its management port.
- */
+/** Opens the gateway for the scope. `url`: its address from this machine. The data folder has its management port meanwhile. */
 export const openGateway = Effect.fnUntraced(function* (settings: App.ReadySettings) {
   const context = yield* Layer.build(App.gateway(settings, yield* Installation.build))
   yield* rememberManagement(settings.dataDir, Context.get(context, App.ManagementAddress))

@@ -91,10 +91,7 @@ const consoleOf = (standard: Console): Console => ({
 /** How long, in milliseconds, a reader of the log that does not read can delay the end of the process. */
 const LAST_WORDS_MS = 1_000
 
-/**
- * Calls `then` once: when everything on standard error has been read, including the reason why the process ends, or when the
- * reader's time is over.
- */
+/** Calls `then` once all of standard error, with the reason why the process ends, was read, or the reader's time is over. */
 const afterErrors = (then: () => void): void => {
   if (process.stderr.writableLength === 0) return then()
   let isOver = false

@@ -40,10 +40,7 @@ const places = {
 
 export const keyFileOf = (dataDir: string, mode: Mode): string => join(dataDir, places[mode].file)
 
-/**
- * The key of the tenant that `start` creates on first use, with some float in the key's mode; the data folder stores its
- * credentials.
- */
+/** The key of the tenant that `start` creates on first use, with float in the key's mode. The data folder has its credentials. */
 export const demoTenant = Effect.fn("demoTenant")(function* (dataDir: string, mode: Mode) {
   const file = keyFileOf(dataDir, mode)
   const tenants = yield* Tenants

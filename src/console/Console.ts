@@ -37,10 +37,7 @@ const SHUTDOWN_MS = 2_000
 /** A whole request, and its headers, must arrive within these times; otherwise the connection is closed. */
 const REQUEST_MS = 15_000
 const HEADERS_MS = 10_000
-/**
- * The most connections at once, in total and from one address. A browser opens six. A single client that opens more cannot lock
- * others out.
- */
+/** In total and from one address, so that one client cannot lock others out. A browser opens six. */
 const CONNECTIONS = { inAll: 200, anAddress: 24 }
 
 export interface ConsoleSettings extends GateSettings, RoomSettings {

@@ -4,7 +4,6 @@ import type { Visitor } from "../services/SignIn.ts"
 import { facts, hidden } from "./Elements.ts"
 import type { Page } from "./Route.ts"
 
-/** The links on every page. */
 export interface NavigationLink {
   readonly to: string
   readonly name: string
@@ -123,10 +122,7 @@ const quickSearch = ({ formToken }: Visitor): ComponentChild =>
 
 const isAt = (to: string, path: string): boolean => (to === "/" ? path === "/" : path === to || path.startsWith(`${to}/`))
 
-/**
- * The sentence on a page after a change. The address contains only the name of a sentence, so that a link cannot put words on a
- * page.
- */
+/** The sentence on a page after a change. The address has only the name of a sentence, so a link cannot put words on a page. */
 const notices: Readonly<Record<string, string>> = {
   "logged-out": "You are logged out.",
   asked: "The provider was asked. What it said is in the timeline.",

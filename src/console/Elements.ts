@@ -18,7 +18,7 @@ export const badge = (text: string, tone: Tone): ComponentChild => h("span", { c
 
 export const link = (to: string, children: ComponentChildren): ComponentChild => h("a", { href: to }, children)
 
-/** What went wrong, as one paragraph; nothing where nothing did. */
+/** The mistakes as one alert; nothing where there are none. */
 export const warning = (problem: string | null): ComponentChild =>
   problem === null ? null : h("p", { class: "warning", role: "alert" }, problem)
 /** Shown once a person opens it. */
@@ -107,7 +107,6 @@ export interface Form {
   readonly to: string
   readonly button: string
   readonly fields?: ReadonlyArray<ComponentChild>
-  /** The hidden fields of the form. */
   readonly hidden?: Readonly<Record<string, string>>
   readonly tone?: "plain" | "strong" | "danger"
   /** The subject of a row's button, for screen readers. */

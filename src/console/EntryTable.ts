@@ -5,7 +5,6 @@ import { code, money, said, table, time, transactionLink } from "./Elements.ts"
 
 const columns = ["When", "Entry", "Of", "Available changed by", "Reserved changed by", "Available after", "Reserved after"]
 
-/** The page of a float's entries. */
 export const entriesPath = ({ appId, currency, mode }: FloatName): string => `/floats/${appId}/${mode}/${currency}`
 
 /** The change of a float by each entry, and the balance after it. */

@@ -42,8 +42,7 @@ export const makeGate = ({ host, trustedProxies, url }: GateSettings) => {
   /** A change must come from a page of the console itself. */
   const foreignOrigin = ({ headers }: Request): Refused | undefined => {
     const [site, origin] = [headers["sec-fetch-site"], headers["origin"]]
-    // Without a referrer, a browser's own forms have the origin "null". Their real source is in Sec-Fetch-Site, which no page
-    // can set.
+    // Without a referrer, a browser's own forms have the origin "null". Their source is in Sec-Fetch-Site, which no page can set.
     const isOwnForm =
       site === undefined
         ? origin !== undefined && isOwn(origin, headers["host"] ?? "")
@@ -92,7 +91,6 @@ export const isOwnForm = ({ formToken }: Visitor, form: URLSearchParams): boolea
 const FILE_FORM_TYPE = /^multipart\/form-data;/i
 const FORM_TYPE = /^application\/x-www-form-urlencoded(?:[ \t]*;.*)?$/i
 
-/** The fields of a form. */
 export const readForm = (request: Request): Effect.Effect<URLSearchParams, Refused> => {
   if (FILE_FORM_TYPE.test(request.headers["content-type"] ?? "")) return readFileForm(request)
   if (!FORM_TYPE.test(request.headers["content-type"] ?? "")) return Effect.fail({ status: 415, message: "This is not a form." })

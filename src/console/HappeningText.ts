@@ -27,10 +27,7 @@ const happenings: Readonly<Record<string, string>> = {
 
 const isUnderWay = (status: string): boolean => status === "pending" || status === "requires_action"
 
-/**
- * The text for a history line that led to this status. When the outcome was known before a call ended, the end of that call
- * casts no doubt on it.
- */
+/** The text for a history line that led to this status. A call that ends after its outcome is known casts no doubt on it. */
 export const happeningText = (fact: string, status: string): string =>
   fact === "Unknown" && !isUnderWay(status)
     ? "No clear answer to a call, which changed nothing"

@@ -4,7 +4,6 @@ import type { CsvFile } from "./Route.ts"
 
 /** The most rows of a file. For more, the list has to be narrowed down, and the last line of the file says so. */
 export const ROWS_WRITTEN = 10_000
-/** The rows read at once. */
 const ROWS_A_READ = 500
 /** The most reads. Each may find nothing and still return where the next one begins. */
 const READS_AT_MOST = 60

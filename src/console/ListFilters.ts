@@ -56,7 +56,6 @@ export const oneOf = <A extends string>(
   }
 })
 
-/** A text that matches a pattern. */
 export const written = (name: string, label: string, form: RegExp, mistake: string): Filter<string> => ({
   name,
   read: (text) => (form.test(text) ? Result.succeed(text) : Result.fail(mistake)),

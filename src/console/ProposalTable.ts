@@ -33,7 +33,6 @@ export const proposalTable = (visit: Visit, proposals: ReadonlyArray<Proposal>):
     "Nothing was proposed."
   )
 
-/** The label of each detail on the page. */
 const labels: Readonly<Record<string, string>> = {
   asked_minor: "The tenant asked for",
   amount_minor: "Amount",

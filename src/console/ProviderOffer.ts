@@ -21,7 +21,6 @@ export const pinOffer = (rows: ReadonlyArray<Corridor>, known: ReadonlyArray<str
     return doubts.some((one) => one.length === 0) ? [] : [...new Set(doubts.flat())]
   })
 
-/** Shown beside a form. */
 export const notOffered = ({ doubts }: ProviderOffer): ComponentChild =>
   doubts.length === 0
     ? null

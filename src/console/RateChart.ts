@@ -2,8 +2,7 @@ import { type ComponentChild, h, type VNode } from "preact"
 import { iso } from "../domain/Instant.ts"
 import { percent, type RateLine, type RateStep } from "./SuccessRates.ts"
 
-// Drawn on the server, with shapes only: the console's policy allows neither inline style nor script. The style sheet has the
-// colours for light and dark.
+// Drawn on the server, with shapes only: the console's policy allows no inline style or script. The style sheet has the colours.
 
 /** In units of the drawing, which the page scales. */
 const WIDTH = 400
@@ -58,10 +57,7 @@ const heightOf = (share: number): number => BOTTOM - share * (BOTTOM - TOP)
 
 const rateOf = (steps: ReadonlyArray<RateStep>, x: (place: number) => number): ComponentChild => curves(steps, x, heightOf)
 
-/**
- * A curve through the steps in which something ended. It is interrupted where nothing did, and a single step between two gaps
- * is a dot.
- */
+/** A curve through the steps in which something ended, interrupted where nothing did; a single step between gaps is a dot. */
 const curves = (steps: ReadonlyArray<RateStep>, x: (place: number) => number, y: (share: number) => number): ComponentChild => {
   const points = steps.map(({ ended, successful }, place) =>
     ended === 0 ? null : `${tenth(x(place))},${tenth(y(successful / ended))}`

@@ -20,7 +20,6 @@ export const statusTone = (status: string): Tone => Object.entries(tones).find((
 export const statusBadge = ({ status }: { readonly status: Transaction["status"] }): ComponentChild =>
   badge(status.replace("_", " "), tones[status])
 
-/** The name of the party on the page. */
 export const partyName = ({ kind }: Transaction): string => (kind === "collection" ? "Payer" : "Recipient")
 
 /** The payer or the recipient, masked; null for an exchange. */

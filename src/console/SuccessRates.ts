@@ -29,10 +29,7 @@ export interface RateLine {
   readonly successful: number
   /** Consecutive steps, including those in which nothing ended. */
   readonly steps: ReadonlyArray<RateStep>
-  /**
-   * How the unsuccessful ones ended, with their numbers: the failure code, or the status where there is none. The most frequent
-   * first.
-   */
+  /** How the unsuccessful ones ended: the failure code, or the status where there is none, and how many. Most frequent first. */
   readonly others: ReadonlyArray<readonly [how: string, count: number]>
 }
 

@@ -42,7 +42,6 @@ export const tenantList = (
   }
 }
 
-/** The errors in the query of a list of tenants. */
 export const mistakesIn = (asked: URLSearchParams, own: ReadonlyArray<Filter<unknown>>): ReadonlySet<string> => {
   const { mistakes, value } = readingOf(asked)
   for (const filter of [...ofAll, ...own]) value(filter)

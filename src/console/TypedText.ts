@@ -6,10 +6,7 @@ import { amountText } from "./Elements.ts"
 /** Characters that are invisible and not spaces: a text that contains one is not what it looks like. */
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Co}]/u
 
-/**
- * One line that a person typed, without surrounding spaces; null where it is empty, too long, or contains an invisible
- * character.
- */
+/** One line that a person typed, trimmed; null where it is empty, too long, or contains an invisible character. */
 export const lineOf = (text: string | null, maxLength: number): string | null => {
   const line = text?.trim() ?? ""
   return line === "" || line.length > maxLength || UNSEEN.test(line) ? null : line
@@ -18,10 +15,7 @@ export const lineOf = (text: string | null, maxLength: number): string | null =>
 /** Commas may only separate thousands: "12,50" and "1.000" mean something else in other countries. */
 const WRITTEN = /^(?:\d+|\d{1,3}(?:,\d{3})+)(?:\.(\d+))?$/
 
-/**
- * An amount as a person writes it, in major units. Null where the field is empty; undefined where it is no amount of this
- * currency.
- */
+/** An amount in major units, as a person writes it. Null for an empty field; undefined where it is no amount of this currency. */
 export const amountOf = (text: string | null, currency: Currency): MinorUnits | null | undefined => {
   const given = text?.trim() ?? ""
   if (given === "") return null

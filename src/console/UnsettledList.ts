@@ -81,7 +81,6 @@ export const unsettledFilters = (providers: ReadonlyArray<string>) => {
   return { all: [own.state, own.age, ...common], common, read }
 }
 
-/** Where a page begins. */
 export const unsettledAfter = (place: Place | null): UnsettledPlace | null =>
   place === null ? null : { createdAt: place.at, reference: place.id }
 
@@ -91,7 +90,6 @@ export const unsettledNext = (rows: ReadonlyArray<UnsettledTransaction>, shown: 
   return last === undefined ? null : { at: last.createdAt, id: last.reference }
 }
 
-/** The columns of the file. */
 export const unsettledColumns = (now: Instant): ReadonlyArray<readonly [string, (row: UnsettledTransaction) => CsvValue]> => [
   ["reference", ({ reference }) => reference],
   ["created_at", ({ createdAt }) => iso(createdAt)],
@@ -108,7 +106,6 @@ export const unsettledColumns = (now: Instant): ReadonlyArray<readonly [string, 
   ["last_answer", ({ note }) => noteText(note)]
 ]
 
-/** Reads page by page, for a file. */
 export const unsettledPages =
   (work: UnsettledWork["Service"], filter: UnsettledFilter) =>
   ({ after, limit }: { readonly after: Place | null; readonly limit: number }) =>

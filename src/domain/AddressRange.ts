@@ -4,16 +4,10 @@ import { Schema } from "effect"
 /** The most networks that one key may be restricted to. */
 export const MAX_ADDRESS_RANGES = 20
 
-/**
- * An IP address, or a network in CIDR notation: its first address and the length of its prefix. An IPv4 address inside an IPv6
- * one is refused in both forms.
- */
+/** An IP address, or a CIDR network: its first address and prefix length. An IPv4 address inside an IPv6 one is refused. */
 export const AddressRange = Schema.String.check(Schema.makeFilter((text: string) => addressRangeFault(text) ?? true))
 
-/**
- * Whether an address, as the socket or a proxy reports it, lies in one of the ranges, each an `AddressRange`. False for a text
- * that is no address.
- */
+/** Whether an address lies in one of the ranges, each an `AddressRange`. False for a text that is no address. */
 export const isInRanges = (ranges: ReadonlyArray<string>, address: string): boolean => {
   const plain = address.replace(/^::ffff:(?=\d+\.)/i, "")
   const version = isIP(plain)

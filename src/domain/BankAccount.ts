@@ -9,10 +9,7 @@ export interface BankAccount {
   readonly accountNumber: Redacted.Redacted
 }
 
-/**
- * Whether two spellings name the same holder: banks write names in capitals, without accents, and with the family name first or
- * last.
- */
+/** Whether two spellings name one holder: banks write names in capitals, without accents, and the family name first or last. */
 export const isSameHolder = (a: Redacted.Redacted, b: Redacted.Redacted): boolean =>
   nameIdentity(Redacted.value(a)) === nameIdentity(Redacted.value(b))
 

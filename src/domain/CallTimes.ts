@@ -42,10 +42,7 @@ export const noteWithCalls = (note: string, calls: ReadonlyArray<CallTime>): str
 const LAST_PART = /^(?:(.*); )?calls: (.*)$/s
 const ONE = /^([\w.-]+) ([\w.-]+) ([\w.-]+) in (\d+(?:\.\d+)?) \(([^()]*)\)$/
 
-/**
- * Splits a stored note into its text and its calls. A part that does not parse as a call was written by someone else, and stays
- * in the note.
- */
+/** Splits a stored note into its text and its calls. A part that does not parse as a call stays in the note. */
 export const noteAndCalls = (stored: string): { readonly note: string; readonly calls: ReadonlyArray<CallTime> } => {
   const [, note = "", text = ""] = LAST_PART.exec(stored) ?? []
   const calls = text.split(", ").map(callOf)

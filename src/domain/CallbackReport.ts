@@ -3,17 +3,11 @@ import { personRuledFailed } from "./Contradiction.ts"
 import { isTerminal, sentBack } from "./Payment.ts"
 import type { Transaction } from "./Transaction.ts"
 
-/**
- * The outcome that a provider's callback reports. The gateway does not act on it: the report only affects how often the
- * provider is polled, and operators read it.
- */
+/** The outcome that a callback reports. It only affects how often the provider is polled, and operators read it. */
 export const Reported = Schema.Literals(["pending", "successful", "failed", "returned"])
 export type Reported = typeof Reported.Type
 
-/**
- * Whether the callback reports a final outcome that the record does not show: a different one, or one that it has not reached
- * yet.
- */
+/** Whether the callback reports a final outcome that the record does not show: another one, or one not reached yet. */
 export const contradicts = (record: Transaction, reported: Reported | null): boolean =>
   reported !== null &&
   reported !== "pending" &&

@@ -1,7 +1,4 @@
-/**
- * The verdicts on a provider that a payment could have gone to, and their meaning. Histories, logs and traces contain these
- * words: do not change one, only add new ones.
- */
+/** The verdicts on a provider that a payment could have gone to. Histories, logs and traces have these words: only add some. */
 export const verdicts = {
   used: "the payment was sent there, or was about to be",
   not_sent: "it was tried, and nothing left for it",

@@ -36,10 +36,7 @@ export interface EndedCall {
 }
 
 export interface CircuitPolicy {
-  /**
-   * The number of consecutive failures, without a success between them, that opens the circuit. A call counts as one from the
-   * moment it exceeds its usual time.
-   */
+  /** How many failures in a row open the circuit. A call counts as one from the moment it exceeds its usual time. */
   readonly failures: number
   /** How long the circuit stays open the first time, in milliseconds; doubled after each failed trial. */
   readonly openMs: number
@@ -90,10 +87,7 @@ export const onCallLate = (circuit: Circuit, tenant: AppId | null, at: Instant, 
   return opensSilent({ ...circuit, late }, none, at, policy)
 }
 
-/**
- * The circuit after the late calls of other nodes are known. If a call is late here too, the others' late calls count as if
- * they were here.
- */
+/** The circuit once the late calls of other nodes are known. If a call is late here too, theirs count as if they were here. */
 export const onLateElsewhere = (circuit: Circuit, elsewhere: CallsOfTenants, at: Instant, policy: CircuitPolicy): Circuit =>
   circuit._tag === "Closed" && circuit.late.size > 0 ? opensSilent(circuit, elsewhere, at, policy) : circuit
 
@@ -108,10 +102,7 @@ const opensSilent = (
   return { ...opened(policy.openMs, at), awaited: Math.ceil(policy.failures / 2), openedBy: summed([failures, late]) }
 }
 
-/**
- * The circuit after a call ended. Once the circuit has opened, only the trial changes it; but where late calls opened it, their
- * answers also show that the provider is there.
- */
+/** The circuit after a call. An open one is changed by its trial, and by answers of the late calls that opened it. */
 export const onCallEnd = (circuit: Circuit, call: EndedCall, policy: CircuitPolicy): Circuit => {
   const { at, how, isTrial, lateOf, tenant } = call
   if (isTrial !== (circuit._tag === "HalfOpen")) return how === "answered" ? answeredMeanwhile(circuit) : circuit

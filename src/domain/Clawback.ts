@@ -27,10 +27,7 @@ const meaning = {
   unknown: "the gateway does not know this status: look at the provider whether money was taken"
 } as const satisfies Record<Clawback["state"], string>
 
-/**
- * Whether the record already has this report, or the person who ruled on it knew it. A known report adds no line to the
- * history.
- */
+/** Whether the record has this report, or the person who ruled knew it. A known report adds no line to the history. */
 export const isKnown = (record: Transaction, listed: Clawback): boolean => {
   if (record.kind !== "collection" || record.status !== "successful") return true
   if (personRuledFailed(record) && !(listed.state === "kept" && wasBooked(record, listed))) return true

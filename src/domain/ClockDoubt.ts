@@ -1,17 +1,13 @@
 import { type Instant, iso } from "./Instant.ts"
 
-// Rows are deleted by age, and the database's clock decides their age. So the clock is trusted only while no evidence speaks
-// against it.
+// Rows are deleted by age, and the database's clock decides their age: it is trusted only while no evidence speaks against it.
 
 /** The clocks of one installation may differ by this much without being considered wrong. */
 export const CLOCKS_DIFFER_AT_MOST_MS = 10_000
 /** If no gateway ran for longer than this, the passing of time and a changed clock cannot be distinguished. */
 export const UNWATCHED_AT_MOST_MS = 7 * 24 * 3_600_000
 
-/**
- * The two clocks of one machine: the time of day, which can be set, and the uptime, which cannot be set and continues while the
- * machine is suspended.
- */
+/** The two clocks of one machine: the time of day, which can be set, and the uptime, which cannot and counts suspensions too. */
 export interface MachineClocks {
   readonly timeOfDay: Instant
   readonly uptimeMs: number
@@ -33,10 +29,7 @@ export interface ClockEvidence {
   readonly machine: string
 }
 
-/**
- * Why the database's clock cannot be trusted, as a clause; null where it can. A slow answer makes the reading less exact, but
- * never raises a doubt.
- */
+/** Why the database's clock cannot be trusted, as a clause; null where it can. A slow answer never raises a doubt. */
 export const clockDoubt = (reading: ClockReading, { before, machine, trustedUntil }: ClockEvidence): string | null =>
   (before === null ? null : jump(before, reading)) ?? difference(reading, machine) ?? gap(reading.database, trustedUntil)
 
@@ -48,10 +41,7 @@ const jump = (before: ClockReading, { answered, asked, database }: ClockReading)
   return behind > CLOCKS_DIFFER_AT_MOST_MS ? `the database's clock fell back by ${span(behind)}` : null
 }
 
-/**
- * The gateway cannot know which of the two clocks is wrong. A standby that was promoted may even share a wrong clock with the
- * gateways on its machine.
- */
+/** The gateway cannot know which clock is wrong: a promoted standby may share one with the gateways on its machine. */
 const difference = ({ answered, asked, database }: ClockReading, machine: string): string | null => {
   const ahead = database - answered.timeOfDay
   const behind = asked.timeOfDay - database

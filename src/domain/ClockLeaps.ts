@@ -6,10 +6,7 @@ export interface ClockLeap {
   readonly to: Instant
 }
 
-/**
- * At most this many are stored. Beyond it, the two oldest are merged into one, from the beginning of the first to the end of
- * the second.
- */
+/** At most this many are stored. Beyond it, the two oldest are merged, from the start of the first to the end of the second. */
 const KEPT_AT_MOST = 100
 
 /** The leaps without overlaps, oldest first. */

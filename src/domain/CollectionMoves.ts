@@ -40,10 +40,7 @@ const open: Row<Collection> = {
   Mismatched: mismatch
 }
 
-/**
- * The effect of each fact on a collection. A missing cell is a move that does not exist: the fact is recorded and nothing
- * changes.
- */
+/** The effect of each fact on a collection. A missing cell is a move that does not exist: the fact is only recorded. */
 export const collectionMoves: MoveTable<CollectionStatus, Collection> = {
   requires_action: {
     ...open,
@@ -121,10 +118,7 @@ function waitForCode(collection: Collection, fact: FactOf<"WrongCode">, { at }: 
   return { next, entry: null, event: "collection.requires_action" }
 }
 
-/**
- * A success is credited net of its fee. Where the fee is unknown, nothing is credited: an open collection is polled again, and
- * otherwise a person decides.
- */
+/** A success is credited net of its fee. Where that is unknown, an open collection is polled again, else a person decides. */
 function succeedOr(unpriced: Move<Collection, FactOf<"Succeeded">>): Move<Collection, FactOf<"Succeeded">> {
   return (collection, fact, origin) =>
     fact.fee === null ? unpriced(collection, fact, origin) : succeed(collection, { ...fact, fee: fact.fee }, origin)
@@ -181,10 +175,7 @@ function hasOtherFigures({ amount, currency }: Collection, fact: FactOf<"Succeed
   return differs(fact, amount, currency) || (fact.fee ?? ZERO) > amount
 }
 
-/**
- * Whether a success after the final status needs a person: its figures differ from the record's, or a person who knew of it
- * ruled against it.
- */
+/** Whether a success after the final status needs a person: its figures differ, or a person who knew of it ruled against it. */
 function isAPersons(collection: Collection, fact: FactOf<"Succeeded">): boolean {
   return isKnownToRuling(collection, fact) || hasOtherFigures(collection, fact)
 }
@@ -195,19 +186,13 @@ function contradictsRecord(collection: Collection, fact: FactOf<"Succeeded">): b
   return personRuledFailed(collection) || differs(fact, observedAmount ?? amount, currency)
 }
 
-/**
- * When a part of a charge was refunded, the provider reports the whole charge as reversed. A person who booked the part that
- * was listed as taken knows that.
- */
+/** Providers report a partly refunded charge as wholly reversed, which a person who booked the listed part already knows. */
 function isBookedAsListed(collection: Collection): boolean {
   const { amount, observedAmount } = collection
   return personRuledFailed(collection) || (knowsTaken(collection) && (observedAmount ?? amount) < amount)
 }
 
-/**
- * No review is needed for a dispute that was won, nor for what a person has already booked. A dispute that was won after it was
- * booked, in part or in full, does need one.
- */
+/** No review is needed for a dispute that was won, or that a person has booked; one won after it was booked needs one. */
 function needsNobody(collection: Collection, fact: FactOf<"Clawback">): boolean {
   return fact.state === "kept" ? !wasBooked(collection, fact) : personRuledFailed(collection)
 }

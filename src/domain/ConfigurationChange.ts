@@ -57,10 +57,7 @@ export const corridorName = ({ country, currency, direction, method }: CorridorK
 export const isMadeAlone = (kind: ConfigurationKind, role: OperatorRole): boolean =>
   kind !== "tenant unfreeze" && !isOfProvider(kind) && may(role, "configure")
 
-/**
- * The permission that the second person of a proposal needs. A switch of a whole provider ranks above every other switch: an
- * administrator approves it.
- */
+/** The permission that a proposal's second person needs. A switch of a whole provider ranks highest: for an administrator. */
 export const approvalPermission = (kind: string): Permission => (isOfProvider(kind) ? "configure" : "approve")
 
 /** The row after the change. Tenants read the reason of a closed corridor. */
@@ -78,10 +75,7 @@ export const corridorAfter = (
   updatedAt: Math.max(at, row.updatedAt + 1)
 })
 
-/**
- * Why the row would be invalid, in one line; null where it is valid. A provider that the row already had may stay, even if it
- * is no longer known.
- */
+/** Why the row would be invalid, in one line; null where it is valid. A provider that it already had may stay. */
 export const corridorMistake = (next: Corridor, before: Corridor, known: ReadonlyArray<string>): string | null => {
   if (next.providers.length === 0) return "a corridor needs a provider: close it where none is to serve it"
   if (new Set(next.providers).size < next.providers.length) return "a provider is named twice"

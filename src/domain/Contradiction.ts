@@ -7,8 +7,7 @@ import { isTerminal } from "./Payment.ts"
 import type { Transaction } from "./Transaction.ts"
 
 // A report by the provider that contradicts the record opens a review case once. The person who rules on the case knows every
-// report up to its opening, so a repetition of those never reopens it. A report that arrived later, or is new since the ruling,
-// does.
+// report up to its opening, so a repetition of those never reopens it. A later or new report does.
 
 /** The most reports stored for one record. An honest provider makes four at most. */
 const REPORTS_AT_MOST = 16
@@ -99,10 +98,7 @@ const agreedWith = <R extends Transaction>(record: R, report: string): R => {
     : record
 }
 
-/**
- * Whether a report agrees with a ruling. `found` is the amount that the person established; null where it is the record's
- * amount.
- */
+/** Whether a report agrees with a ruling. `found`: the amount that the person established; null: the record's amount. */
 const agreeingWith = (
   record: Transaction,
   outcome: "successful" | "failed",
@@ -117,10 +113,7 @@ const agreeingWith = (
 
 const isReturn = (report: string): boolean => report.startsWith("returned ")
 
-/**
- * Whether the report comes from a list of disputes or refunds. The charge itself continues to be reported as successful beside
- * it: neither report withdraws the other.
- */
+/** Whether the report is from a list of disputes or refunds: it and the charge's own success do not withdraw each other. */
 const isListed = (report: string): boolean => /^(returned by |booked before )?(dispute|refund) /.test(report)
 
 /** How a ruling remembers a dispute or a refund that had taken nothing yet, when the ruling booked less than had come in. */
@@ -138,10 +131,7 @@ export const wasBooked = ({ ruling }: Transaction, { by, id }: Extract<Fact, { _
 export const knowsTaken = ({ ruling }: Transaction): boolean =>
   ruling?.known.some((report) => report.startsWith(TAKEN_BY)) === true
 
-/**
- * The disputes and refunds among these reports that had neither taken anything nor ended. If a person booked less, it may be
- * because of them.
- */
+/** The disputes and refunds among these reports that had neither taken anything nor ended: a reason to have booked less. */
 const bookedBefore = (reports: ReadonlyArray<string>): ReadonlyArray<string> =>
   reports.flatMap((report) => {
     const isUnended = /^(dispute|refund) /.test(report) && !report.endsWith(", kept")

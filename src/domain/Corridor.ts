@@ -56,10 +56,7 @@ export const Availability = Schema.Literals(["operational", "degraded", "down"])
 })
 export type Availability = typeof Availability.Type
 
-/**
- * How the providers of a corridor are ordered: as listed in its row, by success rate over the last hour, or by the price of
- * each payment.
- */
+/** How a corridor's providers are ordered: as in its row, by success rate over the last hour, or by each payment's price. */
 export const Preference = Schema.Literals(["order", "success", "price"])
 export type Preference = typeof Preference.Type
 
@@ -90,10 +87,7 @@ const aliases: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   TZ: { VODACOM: "MPESA" }
 }
 
-/**
- * The network's code as the corridor lists it, whatever the case or alias of the given one; undefined where the corridor has no
- * such network.
- */
+/** The network's code as the corridor lists it, for any case or alias; undefined where the corridor has no such network. */
 export const networkOf = (corridor: Pick<Corridor, "networks">, country: string, network: string): string | undefined => {
   const upper = network.toUpperCase()
   const code = aliases[country]?.[upper] ?? upper

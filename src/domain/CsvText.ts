@@ -13,10 +13,7 @@ export const csvText = (lines: ReadonlyArray<string>): string => lines.map((line
  */
 const FORMULA = /(?<=^|[;\t\r\n])(?=[=+\-@])|^(?=[\t\r\n])/g
 
-/**
- * A text that a spreadsheet would read as a formula is prefixed with an apostrophe. A number, even a negative one, stays a
- * number.
- */
+/** A text that a spreadsheet would read as a formula is prefixed with an apostrophe. A number stays one, even if negative. */
 const fieldOf = (value: CsvValue): string => {
   if (value === null) return ""
   if (typeof value !== "string") return value.toString()

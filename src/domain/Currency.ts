@@ -1,9 +1,6 @@
 import { Schema } from "effect"
 
-/**
- * The twelve currencies and the number of decimals of each (contract AMT-2). A currency that is not listed has no exponent and
- * is refused.
- */
+/** The currencies and the number of decimals of each (contract AMT-2). Any other currency has no exponent and is refused. */
 export const exponents = {
   UGX: 0,
   RWF: 0,

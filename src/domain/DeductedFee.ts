@@ -1,8 +1,7 @@
 import { Effect } from "effect"
 import { larger, type MinorUnits, minor, minusOrZero, smaller, ZERO } from "./Money.ts"
 
-// Computes the part of a budget that can be sent when the fee is deducted from it. `PayoutPricing` asks the provider for the
-// fee.
+// The part of a budget that can be sent when the fee is deducted from it. `PayoutPricing` asks the provider for the fee.
 
 /** Each step is a free call to the provider. A bisection over one fee step of 2^20 minor units needs fewer. */
 export const QUOTES_AT_MOST = 24
@@ -52,8 +51,7 @@ const largestBetween = Effect.fnUntraced(function* <Q extends Quoted, E, R>(
   quoteOf: (amount: MinorUnits) => Effect.Effect<Q, E, R>
 ) {
   const net = smaller(minusOrZero(budget, top.quote.fee), top.amount)
-  // The top amount has the highest fee of the stretch, so `net` always fits. The least amount may fit even where `net` is below
-  // it, because its own fee is lower.
+  // The stretch's top amount has its highest fee, so `net` always fits. The least amount may fit above it, by its lower fee.
   let fits = larger(net, least)
   let quote = yield* quoteOf(fits)
   if (fits + quote.fee > budget) return { amount: net, quote: top.quote, reachesMinimum: false } satisfies ReducedAmount<Q>

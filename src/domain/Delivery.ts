@@ -4,10 +4,7 @@ import type { AppId, Mode, Reference } from "./Ids.ts"
 import { type Instant, iso } from "./Instant.ts"
 import type { EndpointName } from "./WebhookEndpoint.ts"
 
-/**
- * Due: an attempt will be made. Parked: the schedule is over, or the endpoint answered 410; no attempt is made until someone
- * asks for a redelivery.
- */
+/** Due: an attempt will be made. Parked: the schedule is over, or the endpoint answered 410; only a redelivery makes another. */
 export const DeliveryStatus = Schema.Literals(["due", "delivered", "parked"]).annotate({
   identifier: "DeliveryStatus",
   description:

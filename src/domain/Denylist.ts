@@ -51,19 +51,13 @@ const NUMBER = /^[\p{Nd}\p{Pd}\s+.()/]+$/u
 const AMBIGUOUS =
   "the value is no phone number with its country's prefix: add --country for a national number, or --account where it is the number of an account"
 
-/**
- * A value that a payment names. A value that is neither a phone nor an account number (a name, an address, a handle) is
- * compared with every row.
- */
+/** A value that a payment names. One that is neither a phone nor an account number is compared with every row. */
 export interface NamedValue {
   readonly value: Redacted.Redacted
   readonly party: DeniedParty | null
 }
 
-/**
- * A spelling under which a value may be stored, and which rows under it deny the value: those of its own party, of any party
- * (null), or those that name no party.
- */
+/** A spelling of a value, and which rows under it deny the value: its own party's, any party's (null), or without a party. */
 export interface DeniedSpelling {
   readonly spelling: string
   readonly of: DeniedParty | "unsaid" | null
@@ -71,8 +65,7 @@ export interface DeniedSpelling {
 
 /**
  * The spellings under which a value may be stored. Rows of earlier releases use other spellings, which can only be rebuilt from
- * the value that is looked up. Such a row does not say what kind of number it has: it may deny one party too many, but never
- * one too few.
+ * the value that is looked up. Such a row does not say its kind of number: it may deny one party too many, never one too few.
  */
 export const deniedSpellings = (kind: DenylistKind, { party, value }: NamedValue): ReadonlyArray<DeniedSpelling> => {
   const text = Redacted.value(value)
@@ -84,10 +77,7 @@ export const deniedSpellings = (kind: DenylistKind, { party, value }: NamedValue
   return [...spelledAs([...now, ...beside], party), ...spelledAs(before, "unsaid")]
 }
 
-/**
- * The spelling of the second of two parties with the same digits. Earlier releases know only the plain spelling, which belongs
- * to the first.
- */
+/** The spelling of the second of two parties with the same digits. Earlier releases know only the plain one, the first's. */
 export const besideSpelling = (party: DeniedParty, spelling: string): string => `${party}|${spelling}`
 
 const spelledAs = (spellings: Iterable<string>, of: DeniedSpelling["of"]): ReadonlyArray<DeniedSpelling> =>

@@ -9,10 +9,7 @@ import { Failure, reviewMemory, sentWithAccount } from "./Payment.ts"
 export const ExchangeStatus = Schema.Literals(["pending", "successful", "failed"])
 export type ExchangeStatus = typeof ExchangeStatus.Type
 
-/**
- * Moves money from one of the tenant's positions into another (contract FX-5). The provider's rate is its only cost: there is
- * no separate fee.
- */
+/** Moves money from one of the tenant's positions into another (contract FX-5). The provider's rate is its only cost. */
 export const Exchange = Schema.Struct({
   kind: Schema.Literal("exchange"),
   status: ExchangeStatus,
@@ -80,10 +77,7 @@ export const Quote = Schema.Struct({
   appId: AppId,
   mode: Mode,
   provider: Schema.String,
-  /**
-   * The fingerprint of the provider account that quoted it, which alone can execute it; absent in a quote from before it was
-   * stored.
-   */
+  /** The fingerprint of the provider account that quoted it, which alone can execute it; absent in quotes from before this. */
   account: Schema.optionalKey(Schema.NullOr(Schema.String)),
   /** The provider's own handle. */
   token: Schema.String,

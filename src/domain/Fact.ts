@@ -10,10 +10,7 @@ const note = Schema.String
 /** The number by which the payer or recipient knows the payment (`ProviderReceipt`); absent where the answer has none. */
 const receipt = Schema.optionalKey(Schema.String)
 
-/**
- * Why a payout or a charge was refused: because of the other party, our shared pool, a limit, our own configuration, or
- * something else.
- */
+/** Why a payout or a charge was refused: the other party, our shared pool, a limit, our own configuration, or something else. */
 export const RefusalKind = Schema.Literals(["party", "pool", "limit", "config", "other"])
 export type RefusalKind = typeof RefusalKind.Type
 
@@ -63,10 +60,7 @@ export const Fact = Schema.TaggedUnion({
     exchanged: Schema.optionalKey(Schema.Struct({ amount: MinorUnits, currency: Currency, raw: Schema.String })),
     note
   },
-  /**
-   * A definite refusal or failure: nothing moved and nothing will. `isUnsure`: the provider's documentation requires one more
-   * query, some time later, before it is final.
-   */
+  /** A definite refusal or failure: nothing moved or will. `isUnsure`: the documentation requires one more query later. */
   Refused: {
     providerReference,
     receipt,
@@ -153,9 +147,6 @@ export const Fact = Schema.TaggedUnion({
 })
 export type Fact = typeof Fact.Type
 
-/**
- * Who brought a fact, as stored in the history. `reconciler` is the scheduled poller; `operator` is a person who had the
- * provider polled.
- */
+/** Who brought a fact. `reconciler` is the scheduled poller; `operator` is a person who had the provider polled. */
 export const Actor = Schema.Literals(["request", "callback", "reconciler", "review", "operator"])
 export type Actor = typeof Actor.Type

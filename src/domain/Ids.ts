@@ -4,10 +4,7 @@ import { Schema } from "effect"
 export const AppId = Schema.String.check(Schema.isPattern(/^[a-z0-9_-]{1,40}$/u)).pipe(Schema.brand("AppId"))
 export type AppId = typeof AppId.Type
 
-/**
- * The handle of a transaction, an exchange or an event: 26 Crockford base32 characters. To anyone without the key it looks
- * random (ReferenceBucket).
- */
+/** The handle of a transaction, an exchange or an event: 26 Crockford base32 characters that look random (ReferenceBucket). */
 export const Reference = Schema.String.check(Schema.isPattern(/^[0-9ABCDEFGHJKMNPQRSTVWXYZ]{26}$/u)).pipe(
   Schema.brand("Reference")
 )

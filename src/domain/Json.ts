@@ -25,10 +25,7 @@ export class RawJson {
 /** The value of a JSON text, with every number as the text that was written: exact to the digit. */
 export const parseExact = (text: string): unknown => parseBoth(text).exact
 
-/**
- * The value as `JSON.parse` reads it, and the same value with exact numbers. A reviver that takes each number's source text
- * would be many times slower.
- */
+/** The value as `JSON.parse` reads it, and with exact numbers. A reviver with each source text would be many times slower. */
 export const parseBoth = (text: string): Both => {
   // A provider's answer is parsed twice in a row: for the masked copy, and for its meaning.
   if (last.text === text) return last.both
@@ -60,10 +57,7 @@ const holdsNumber = (tree: unknown): boolean =>
  */
 export const json = (value: unknown): string => pieces(value).join("")
 
-/**
- * The same as UTF-8 bytes, for long texts. Each piece is encoded separately: one character beyond ASCII makes encoding a whole
- * text ten times as slow.
- */
+/** The same as UTF-8 bytes. Each piece is encoded by itself: one character beyond ASCII slows a whole text down tenfold. */
 export const jsonBytes = (value: unknown): Uint8Array => Buffer.concat(pieces(value).map((piece) => Buffer.from(piece)))
 
 const pieces = (value: unknown): ReadonlyArray<string> => {
@@ -78,9 +72,6 @@ const pieces = (value: unknown): ReadonlyArray<string> => {
   return withHoles.split(HOLE).flatMap((written, at) => (at === 0 ? written : [texts[at - 1] ?? "", written]))
 }
 
-/**
- * The letter A as an escape. `JSON.stringify` never writes it, whatever a text contains: it escapes only quotes, backslashes,
- * control characters and surrogates.
- */
+/** The letter A as an escape, which `JSON.stringify` never writes: a letter needs none. */
 const HOLE = '"\\u0041"'
 const hole = JSON.rawJSON(HOLE)

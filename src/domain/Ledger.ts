@@ -116,10 +116,7 @@ export const release = (currency: Currency, held: MinorUnits, kept: MinorUnits =
     ["provider_fees", kept]
   ])
 
-/**
- * The tenant pays the smaller of the held and the actual fee. The unused part of the hold is released; an excess is the
- * gateway's drift.
- */
+/** The tenant pays the smaller of the held and the actual fee. The rest of the hold is released; an excess is our drift. */
 export const settle = (currency: Currency, principal: MinorUnits, heldFee: MinorUnits, actualFee: MinorUnits): Entry => {
   const charged = smaller(actualFee, heldFee)
   const excess = minusOrZero(actualFee, heldFee)
@@ -133,10 +130,7 @@ export const settle = (currency: Currency, principal: MinorUnits, heldFee: Minor
   ])
 }
 
-/**
- * Each currency balances by itself: the amount that left one position and the amount that entered the other have no common
- * unit.
- */
+/** Each currency balances by itself: the amounts that leave one position and enter the other have no common unit. */
 export const exchange = (from: Currency, source: MinorUnits, to: Currency, destination: MinorUnits): Entry => ({
   phase: "exchange",
   postings: [
@@ -165,10 +159,7 @@ export const returnFunds = (currency: Currency, amount: MinorUnits, fee: MinorUn
     ["returned", -(amount + fee)]
   ])
 
-/**
- * How a person's correction changes the flows, each with its natural sign: additional amounts that were paid out, collected,
- * charged or returned.
- */
+/** How a person's correction changes the flows, each with its natural sign: more paid out, collected, charged or returned. */
 export interface Correction {
   readonly paidOut?: bigint
   readonly collected?: bigint

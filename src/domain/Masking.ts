@@ -143,10 +143,7 @@ const written = (value: unknown, exact: unknown, kind: MemberKind, persons: Pers
 const meantBy = (name: string, beside: object): string =>
   name === "Value" && "Key" in beside && typeof beside.Key === "string" ? beside.Key : name
 
-/**
- * A provider's message for people, beside its codes or in a transaction: it contains names, and our balance, in no form that
- * could be masked.
- */
+/** A provider's message for people: it contains names, and our balance, in no form that could be masked. */
 const isSentence = (name: string, beside: object, { shown }: MemberKind): boolean =>
   name === "message" && ("response_code" in beside || "result_code" in beside || shown === "transaction")
 

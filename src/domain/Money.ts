@@ -40,10 +40,7 @@ export const fromDecimal = (text: string, currency: Currency): Result.Result<Min
     () => "inexact" as const
   ).pipe(Result.map(({ units }) => units))
 
-/**
- * As `fromDecimal`, for a fee that a provider computes with more decimals than the currency has: the amount to hold is rounded
- * up.
- */
+/** As `fromDecimal`, rounded up, for an amount to hold: a provider may compute fees with more decimals than the currency has. */
 export const fromDecimalUp = (text: string, currency: Currency): Result.Result<MinorUnits, "inexact"> =>
   Result.map(scaled(text, currency), ({ rest, units }) => (/[1-9]/.test(rest) ? add(units, minor(1n)) : units))
 

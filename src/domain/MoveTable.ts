@@ -5,8 +5,7 @@ import type { Instant } from "./Instant.ts"
 import type { FailedBy, Payment } from "./Payment.ts"
 import type { Transaction } from "./Transaction.ts"
 
-// The building blocks of the move tables: PayoutMoves, CollectionMoves and ExchangeMoves. `Moves` reads the tables, and nothing
-// else decides.
+// The parts of the move tables PayoutMoves, CollectionMoves and ExchangeMoves. `Moves` reads these, and nothing else decides.
 
 type FactName = Fact["_tag"]
 type Facts = { readonly [F in FactName]: Extract<Fact, { readonly _tag: F }> }
@@ -72,16 +71,10 @@ export const atNextProvider = ({ account, provider }: FactOf<"Rerouted">) => ({
   ...(account === undefined ? {} : { account })
 })
 
-/**
- * The clocks of nodes differ by less than this, in milliseconds. A record with a later moment was written by a node whose clock
- * was wrong.
- */
+/** The clocks of nodes differ by less. A record with a later moment was written by a node whose clock was wrong. */
 const CLOCKS_MS = 600_000
 
-/**
- * The moment that a step of a record is dated with: never before the previous step, even where a node's clock is behind
- * (contract FLOAT-12).
- */
+/** The moment of a record's next step: never before the previous one, even where a node's clock is behind (contract FLOAT-12). */
 export const momentAfter = ({ updatedAt }: Pick<Transaction, "updatedAt">, now: Instant): Instant =>
   updatedAt - now < CLOCKS_MS ? Math.max(now, updatedAt) : now
 
@@ -105,10 +98,7 @@ export const failureBy = (
 const neverSent = { code: "unknown", message: "It never left the gateway: nothing was sent to the provider." } as const
 const notFound = { code: "unknown", message: "The provider was asked again and again, and does not have it." } as const
 
-/**
- * The provider does have a transaction that the gateway closed as never sent: a person has to look, and the record no longer
- * says that it was never sent.
- */
+/** The provider has a transaction that was closed as never sent: a person has to look, and the record no longer says so. */
 export const reviewFound = <R extends Transaction>(record: R, fact: Fact, { at }: FactOrigin): Decision<R> =>
   flagged(record, fact, at, foundAfterAll(record))
 

@@ -3,10 +3,7 @@ import { getCountryCallingCode, isSupportedCountry, type PhoneNumber, parsePhone
 import { withoutUnseen } from "./VisibleText.ts"
 
 const LONGEST = 32
-/**
- * The national numbers of our markets are shorter: with this many digits or more, a number without a plus begins with a
- * country's prefix.
- */
+/** The national numbers of our markets are shorter: a longer one without a plus begins with a country's prefix. */
 const SHORTEST_WITH_PREFIX = 11
 
 /**

@@ -10,10 +10,7 @@ import { withoutUnseen } from "./VisibleText.ts"
 /** The text in the usual forms of its characters (NFKC), without invisible characters and without surrounding spaces. */
 export const plainText = (text: string): string => withoutUnseen(withoutUnseen(text).normalize("NFKC")).trim()
 
-/**
- * A number reached by momo and the same number reached by wallet are one recipient. So is an account, whatever separates its
- * characters, and an e-mail address in any case.
- */
+/** One number by momo and by wallet is one recipient; so is an account with any separators, and an e-mail address in any case. */
 export const recipientIdentity = (destination: Destination): Redacted.Redacted => Redacted.make(identityOf(destination))
 
 /** A payer is a number, in the one form that is read from a request (`msisdnOf`). */
@@ -25,10 +22,7 @@ export const identitiesOfNumber = (msisdn: Redacted.Redacted): ReadonlyArray<Red
   Redacted.make(numberIdentity(Redacted.value(msisdn)))
 ]
 
-/**
- * An account number without its bank, because a customer names only the number. It is used to find records, and for no other
- * comparison.
- */
+/** An account number without its bank, because a customer names only the number. Used only to find records. */
 export const accountNumberIdentity = (number: Redacted.Redacted): Redacted.Redacted =>
   Redacted.make(account(Redacted.value(number)))
 
@@ -38,10 +32,7 @@ export const numberOf = (destination: Destination): Redacted.Redacted | null => 
   return destination._tag === "wallet" && destination.identifier === "msisdn" ? destination.value : null
 }
 
-/**
- * A denied number, account or handle whose kind the list does not know. A text that could be a number with its prefix counts as
- * one.
- */
+/** A denied number, account or handle of a kind that the list does not know. A text that could be a full number counts as one. */
 export const deniedIdentity = (text: string, country: string | null = null): string =>
   Option.match(msisdnAsWritten(text, country), { onNone: () => accountIdentity(text), onSome: (number) => number.slice(1) })
 

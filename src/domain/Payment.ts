@@ -70,15 +70,9 @@ export const reviewMemory = {
   failedBy: Schema.optionalKey(FailedBy),
   /** The provider's distinct reports since the record was ruled on or closed, including the report that closed it. */
   said: Schema.optionalKey(Schema.Array(Schema.String)),
-  /**
-   * Those of them that had arrived when the open case was opened, including the report that opened it; empty where no case is
-   * open.
-   */
+  /** Those that had arrived when the open case was opened, with the report that opened it; empty where no case is open. */
   saidAtOpening: Schema.optionalKey(Schema.Array(Schema.String)),
-  /**
-   * The provider has another request of the same key under this reference, and its reports are about that one: only a person
-   * ends this.
-   */
+  /** The provider has another request of the same key under this reference, and reports on that: only a person ends this. */
   ofAnother: Schema.optionalKey(Schema.Literal(true)),
   /**
    * When the provider first reported a failure that it may still correct, or when a payout was closed as never sent because the
@@ -196,10 +190,7 @@ export const Payout = Schema.Struct({
 })
 export type Payout = typeof Payout.Type
 
-/**
- * The part of a payout's principal that came back. For a record that does not say which part was the fee, at most the whole
- * principal.
- */
+/** The part of a payout's principal that came back: at most all of it, where the record does not say which part was the fee. */
 export const sentBack = ({ principal, returned }: Pick<Payout, "principal" | "returned">): MinorUnits =>
   returned === null ? ZERO : smaller(principal, minusOrZero(returned.amount, returned.fee ?? ZERO))
 

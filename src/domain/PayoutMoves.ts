@@ -95,10 +95,7 @@ function reroute(
   })
 }
 
-/**
- * No provider reports whether a fee came back. By the contract it may come back with the whole payout; with a part of one, the
- * provider keeps it.
- */
+/** No provider says whether a fee came back. By the contract it may with the whole payout; of a part, the provider keeps it. */
 function returnToFloat(payout: Payout, fact: FactOf<"Returned">, { at }: FactOrigin): Decision<Payout> {
   const isWhole = payout.feeReturns === true && fact.amount === payout.principal
   const fee = isWhole ? (payout.fees ?? ZERO) : fact.fee

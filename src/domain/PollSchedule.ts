@@ -10,10 +10,7 @@ const HOUR = 60 * MINUTE
 /** An open transaction is polled until it is this old, or longer where its payer may still pay it; then a person reviews it. */
 export const POLLED_FOR_MS = 24 * HOUR
 
-/**
- * A charge with a `payableUntil` is polled for this long after it: earlier polls may have been rejected, or met an outage of
- * the provider.
- */
+/** A charge with a `payableUntil` is polled for this long after it: earlier polls may have been rejected, or met an outage. */
 export const POLLED_AFTER_PAYABLE_MS = 12 * HOUR
 
 /** The least time, in milliseconds, between a failure that must be confirmed and the query that confirms it. */
@@ -26,14 +23,10 @@ export interface PollSchedule {
 }
 
 // Late outcomes: a payout can come back, a collection can be reversed, and what expired or failed can still succeed (contract
-// MOVE-11, MOVE-16). late_poll.sql repeats the first three ages for transactions that a node of the previous release would stop
-// polling.
+// MOVE-11, MOVE-16). late_poll.sql repeats the first three ages, where a node of the previous release would stop polling.
 const DAY = 24 * HOUR
 const afterSuccess = [HOUR, DAY, 3 * DAY]
-/**
- * A charge can be disputed or refunded for weeks. It is polled for these only where neither a list of the provider nor its
- * statement shows them.
- */
+/** A charge can be disputed for weeks. It is polled that long only where no list or statement of the provider shows disputes. */
 const afterSuccessUnlisted = [...afterSuccess, 7 * DAY, 30 * DAY, 45 * DAY]
 const afterFailure = [HOUR, 24 * HOUR, 72 * HOUR]
 const afterExpiry = [HOUR, 6 * HOUR, 24 * HOUR, 72 * HOUR]
@@ -51,8 +44,7 @@ export const nextPoll = (transaction: Transaction, schedule: PollSchedule, now: 
   if (transaction.doubtedSince !== undefined && again > now) return again
   const expiry = transaction.kind === "exchange" ? null : transaction.expiresAt
   if (expiry === null || expiry <= now) return scheduled
-  // Before the code is accepted, nothing was charged that could be polled. A charge whose answer was lost is found when its
-  // code expires.
+  // Before the code is accepted, nothing was charged. A charge whose answer was lost is found when its code expires.
   return waitsForCode(transaction) ? expiry : Math.min(scheduled, expiry)
 }
 
@@ -60,10 +52,7 @@ export const nextPoll = (transaction: Transaction, schedule: PollSchedule, now: 
 export const isOverdue = (transaction: Transaction, now: Instant): boolean =>
   !isTerminal(transaction) && !transaction.needsReview && now >= reviewedAt(transaction)
 
-/**
- * When polling of an open transaction ends: from then on it waits for a person. Only a charge has a time until which its payer
- * may pay it.
- */
+/** When polling of an open transaction ends and a person decides. Only a charge has a time until which its payer may pay. */
 export const reviewedAt = ({
   createdAt,
   payableUntil

@@ -10,29 +10,20 @@ import type { Transaction } from "./Transaction.ts"
 /** A number as operators write it. Any other text could be a sentence with a name in it, and is not stored. */
 const RECEIPT = /^[A-Za-z0-9][\w./-]{0,63}$/
 
-/**
- * The receipt as a field of a fact, from any value that a provider's answer has in its place: no value makes the answer
- * unreadable.
- */
+/** The receipt as a field of a fact, from any value in its place: no value makes the provider's answer unreadable. */
 export const receiptOf = (said: unknown): { readonly receipt?: string } => {
   const text = typeof said === "number" ? String(said) : said
   return typeof text === "string" && RECEIPT.test(text) ? { receipt: text } : {}
 }
 
-/**
- * Letters and digits only, in capitals: people leave out and add what stands between them. The database function
- * `receipt_member` spells it in the same way.
- */
+/** Letters and digits only, in capitals, because people add and leave out separators. `receipt_member` in the database agrees. */
 export const receiptIdentity = (text: string): string =>
   text
     .normalize("NFKC")
     .replace(/[^A-Za-z0-9]/g, "")
     .toUpperCase()
 
-/**
- * The record with the number that the fact names. A fact without a number does not remove the record's; a number that is new to
- * the tenant makes a new version.
- */
+/** The record with the fact's number. A fact without one removes none; one that is new to the tenant makes a new version. */
 export const withReceipt = <R extends Transaction>(before: R, next: R, fact: Fact, at: Instant): R => {
   const receipt = "receipt" in fact ? fact.receipt : undefined
   if (receipt === undefined || next.kind === "exchange" || next.ofAnother === true || next.providerReceipt === receipt)

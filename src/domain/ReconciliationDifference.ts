@@ -15,16 +15,10 @@ export interface StatementLine {
   readonly currency: Currency
   /** Null where the statement does not name it. */
   readonly fee: MinorUnits | null
-  /**
-   * `debited`: it left the account, and the statement does not say whether it has arrived. `credited`: it came in, and whatever
-   * was taken back is listed in separate rows.
-   */
+  /** `debited`: left the account, and may have arrived. `credited`: came in, and what was taken back has rows of its own. */
   readonly status: "pending" | "debited" | "credited" | "successful" | "failed" | "returned"
   readonly at: Instant
-  /**
-   * For a refund that is a separate movement: every value that may identify its charge, ours or the provider's. Absent: it is
-   * no refund.
-   */
+  /** For a refund that is a separate movement: every value that may identify its charge. Absent: it is no refund. */
   readonly refundOf?: ReadonlyArray<string>
 }
 type Direction = TransactionKind
@@ -131,8 +125,8 @@ export const lineOf = (theirs: ProviderRecord): ReadonlyArray<TheirLine> =>
 export type KnownBecause = "drift_booked" | "in_review" | "pending"
 
 /**
- * The reason why a difference of one record needs no person; null where there is none. A review explains neither money that moved twice nor
- * a record that was not compared.
+ * The reason why a difference of one record needs no person; null where there is none. A review explains neither money that
+ * moved twice nor a record that was not compared.
  */
 export const knownBecause = (
   { kind, ours, theirs }: ReconciliationDifference,
@@ -143,10 +137,7 @@ export const knownBecause = (
   if (needsReview && !unexplained.includes(kind)) return "in_review"
   return isOpen && ofOutcome.includes(kind) ? "pending" : null
 }
-/**
- * The kinds that mean that the provider's account has another outcome than ours, or none. They include neither another amount
- * nor money that moved twice.
- */
+/** The provider's account has another outcome than ours, or none. Another amount, or money that moved twice, is no such kind. */
 const ofOutcome: ReadonlyArray<ReconciliationDifference["kind"]> = ["state", "missing_there", "unanswered"]
 const unexplained: ReadonlyArray<ReconciliationDifference["kind"]> = ["doubled", "missing_here", "unreadable", "unsteady"]
 
@@ -158,10 +149,7 @@ export const isBesideReview = ({ kind, theirs }: ReconciliationDifference, recor
   record.ofAnother === true ||
   (kind === "fee" && !isOpenedBy(record, { _tag: "FeeStated", fee: minor(BigInt(theirs ?? 0)), note: "" }))
 
-/**
- * One line of a file of rulings: the outcome of a record in review according to the provider's account. The fee is null where
- * that does not name it.
- */
+/** One line of a file of rulings: a record's outcome by the provider's account. The fee is null where that does not name it. */
 export interface StatedRuling {
   readonly reference: string
   readonly outcome: "successful" | "failed"
@@ -243,10 +231,7 @@ export const refundDifferences = (record: Transaction, line: StatementLine): Rea
     ? []
     : [{ ...differenceOf(record, "state", `refunded ${line.amount} ${line.currency}`, lineOf(line)), takes_a_look: true }]
 
-/**
- * Whether the statement leaves the outcome open and our status differs from what it shows so far: the provider has to be
- * polled.
- */
+/** Whether the statement leaves the outcome open and our status differs from it so far: the provider has to be polled. */
 export const isLeftOpen = (record: Transaction, { status }: StatementLine): boolean =>
   status === "debited" && !agreeing[standingOf(record)].includes(status)
 
@@ -307,10 +292,7 @@ const standingOf = (record: Transaction): BookedStatus => {
   return record.kind === "collection" && record.reversed !== null ? "reversed" : record.status
 }
 
-/**
- * The amount that moved according to our books, without fees. For a collection it is the booked amount, which a person may have
- * found to differ from the requested one.
- */
+/** The amount that moved by our books, without fees: for a collection the booked one, which may not be the requested one. */
 const principalOf = (record: Transaction): MinorUnits => {
   if (record.kind === "payout") return record.principal
   return record.kind === "collection" && record.status === "successful" ? (record.observedAmount ?? record.amount) : record.amount

@@ -15,10 +15,7 @@ const AT_MOST_TIMES = 2n
 /** A person's finding on a record under review: whether money moved, and how much where that was in doubt. */
 export interface Resolution {
   readonly outcome: "successful" | "failed"
-  /**
-   * The amount that moved, without fees; null where it is the record's own. For an exchange it is the amount that it yielded,
-   * in its destination currency.
-   */
+  /** The amount that moved, without fees; null: the record's own. For an exchange, what it yielded, in that currency. */
   readonly amount: MinorUnits | null
   readonly fee: MinorUnits | null
   readonly evidence: string
@@ -99,10 +96,7 @@ export const rulingOn = (
 
 const failure = { code: "unknown", message: "A person established that no money moved." } as const
 
-/**
- * Where the gateway closed the record as never sent although the provider had the request, the failure becomes the person's
- * ruling.
- */
+/** Where the record was closed as never sent although the provider had the request, the failure becomes the person's ruling. */
 const keptFailure = ({ failedBy, failure: said }: Transaction) => (said !== null && failedBy === "gateway" ? { failure } : {})
 
 const booksNoFee = "this ruling books no fee: book what it cost with float debit"
@@ -113,10 +107,7 @@ const ruled = <R>(next: R, entry: Entry | null, event: Decision<R>["event"]): De
   event
 })
 
-/**
- * The fields that every ruling sets. A record that was already closed keeps its poll count: with a new count, all late polls of
- * the schedule would be due at once.
- */
+/** The fields that every ruling sets. A closed record keeps its poll count: a new one would make all late polls due at once. */
 const afterResolution = <R extends Transaction>(record: R, { amount, fee, outcome }: Resolution, at: Instant) => {
   const { doubtedSince: _ended, ...known } = record
   return {
@@ -295,10 +286,7 @@ export const resolveExchange = (exchange: Exchange, resolution: Resolution, at: 
 
 const isBooked = "it is booked as it is: leave --amount-minor out, and put a difference right with float credit or float debit"
 
-/**
- * An exchange that is posted, or taken back, after it was closed. It is posted against `available`, because nothing is reserved
- * any more.
- */
+/** An exchange that is posted or taken back after it was closed: against `available`, because nothing is reserved any more. */
 const moved = ({ amount, currency, destinationAmount, destinationCurrency }: Exchange, sign: bigint): Entry => ({
   phase: "correct",
   postings: exchanged(currency, amount, destinationCurrency, destinationAmount).postings.map((line) => ({

@@ -17,10 +17,7 @@ export const TRIAL_MS = 60_000
 export const TRIAL_EVERY_MS = 30 * 60_000
 /** For this long an overtaken provider's failures count against it when its trials were too few to be significant. */
 export const OVERTAKEN_MS = 48 * 3_600_000
-/**
- * No price that a tenant was shown lives longer. An order by success stays for at least this long, and meanwhile nobody pays
- * more than under the previous order.
- */
+/** No shown price lives longer. An order by success stays at least this long: meanwhile nobody pays more than before it. */
 export const PRICE_KEPT_MS = 31 * 60_000
 
 /** The payments of the last hour that say something about a provider. */
@@ -119,10 +116,7 @@ export const nextRouteOrder = (
   return { configured, providers, previous, changedAt: now }
 }
 
-/**
- * Whether a provider that came back fails again. Every price shown meanwhile is from it or from the provider before it, and
- * those two continue to be compared.
- */
+/** Whether a provider that came back fails again. Every price shown meanwhile is its own or that of the one before it. */
 const endsReturn = (present: RouteOrder, next: ReadonlyArray<string>, success: SuccessByProvider): boolean => {
   const [returned = "", first = ""] = [present.providers[0], next[0]]
   const rate = rateOf(success.get(returned), SAMPLE_AT_LEAST)
@@ -130,10 +124,7 @@ const endsReturn = (present: RouteOrder, next: ReadonlyArray<string>, success: S
   return isBack && first === present.previous[0] && rate !== null && rate < UNKNOWN_RATE - AHEAD_BY
 }
 
-/**
- * The overtaken provider that has its trial now, and the end of the trial; null outside of trials. All nodes derive it from the
- * order that they share.
- */
+/** The overtaken provider that has its trial now, and the trial's end; null outside of one. Derived from the shared order. */
 export const trialAt = (order: RouteOrder, now: Instant): { readonly provider: string; readonly until: Instant } | null => {
   const since = now - (order.changedAt + PRICE_KEPT_MS)
   const left = TRIAL_EVERY_MS - (since % TRIAL_EVERY_MS)
@@ -149,10 +140,7 @@ export const isSame = (one: ReadonlyArray<string>, other: ReadonlyArray<string>)
 /** The providers of one payment in their order. */
 export interface Ranking {
   readonly providers: ReadonlyArray<string>
-  /**
-   * The providers whose prices are compared, so that the cheapest goes first: all of them, or the first of the present and of
-   * the previous order.
-   */
+  /** The providers of which the cheapest goes first: all of them, or the first of the present and of the previous order. */
   readonly compared: ReadonlyArray<string>
   /** Until then a price of the previous order, or of a trial, is valid; null where none is. */
   readonly keptUntil: Instant | null
@@ -195,17 +183,13 @@ export interface ComparedPrice {
   readonly arrives: bigint
 }
 
-/**
- * The same items. Those with a price are sorted among the places that they occupy, the cheapest first; equal prices keep their
- * order.
- */
+/** The items with a price are sorted among the places that they occupy, the cheapest first; equal prices keep their order. */
 export const cheapestFirst = <One>(all: ReadonlyArray<One>, priceOf: (one: One) => ComparedPrice | null): ReadonlyArray<One> => {
   const priced = all.flatMap((one) => {
     const price = priceOf(one)
     return price === null ? [] : [{ one, price }]
   })
-  // The cheapest is the one where more arrives for each unit that leaves. So a reduced amount, a fixed source and a fixed
-  // destination are compared alike.
+  // The cheapest lets the most arrive per unit that leaves, so reduced amounts and fixed sources or destinations compare alike.
   const sorted = priced.toSorted(({ price: a }, { price: b }) => {
     const [mine, theirs] = [a.arrives * b.total, b.arrives * a.total]
     return mine === theirs ? 0 : mine > theirs ? -1 : 1

@@ -7,10 +7,7 @@ export type RoutedRow = Pick<Corridor, "active" | "method" | "providers">
 /** The one provider that a tenant is pinned to; null where the rows alone decide. */
 export type PinnedProvider = string | null
 
-/**
- * The row's providers in the order in which this tenant's money goes to them: the pinned provider alone where the row has it,
- * else all of them.
- */
+/** The row's providers in the order for this tenant: the pinned provider alone where the row has it, else all of them. */
 export const routeOrder = ({ providers }: Pick<RoutedRow, "providers">, pin: PinnedProvider): ReadonlyArray<string> =>
   pin !== null && providers.includes(pin) ? [pin] : [...new Set(providers)]
 
@@ -28,10 +25,7 @@ export const failoverOrder = (
   return row.method === "wallet" ? able.slice(0, 1) : able
 }
 
-/**
- * For each of the row's providers that is not in the failover order, the reason; `unable` gives it for those that cannot serve
- * the payment.
- */
+/** Why each of the row's providers is left out of the failover order; `unable`: those that cannot serve the payment. */
 export const leftOut = (
   row: RoutedRow,
   pin: PinnedProvider,

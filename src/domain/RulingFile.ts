@@ -4,10 +4,7 @@ import { maskedText } from "./Masking.ts"
 import { LARGEST_AMOUNT, type MinorUnits, minor } from "./Money.ts"
 import type { Resolution } from "./Resolution.ts"
 
-/**
- * One line of an evidence file: what a provider's statement says about a transaction. Figures that it leaves out are the
- * record's own.
- */
+/** A line: a provider's statement about a transaction. Figures that it leaves out are the record's own. */
 export interface FileRow {
   /** The line number in the file, from 1, counting the header. */
   readonly line: number
@@ -42,10 +39,7 @@ const needed: ReadonlyArray<Column> = ["reference", "outcome"]
 
 export const RULING_HEADER = "reference,outcome,fee_minor,currency"
 
-/**
- * Reads an evidence file: comma-separated values with a header. A string is the reason why the text is no such file, in one
- * line.
- */
+/** Reads an evidence file: comma-separated values with a header. A string says in one line why the text is no such file. */
 export const readRulingFile = (text: string): RulingFile | string => {
   const lines = text.replace(/^\uFEFF/, "").split(/\r\n|\r|\n/)
   const first = lines.findIndex((line) => line.trim() !== "")

@@ -16,17 +16,13 @@ export interface WebhookMessage {
 /** "id.timestamp.body", the text that is signed. */
 export const webhookSigningText = (message: WebhookMessage): string => `${message.id}.${timestamp(message.at)}.${message.body}`
 
-/**
- * The headers of an attempt. The id is the same for all attempts, the timestamp is the attempt's. There is more than one
- * signature while a secret is rotated.
- */
+/** The headers of an attempt: the id is the same for all, the timestamp is its own. A rotating secret makes two signatures. */
 export const webhookHeaders = (message: WebhookMessage, signatures: ReadonlyArray<string>): Readonly<Record<string, string>> => ({
   "webhook-id": message.id,
   "webhook-timestamp": timestamp(message.at),
   "webhook-signature": signatures.map((signature) => `v1,${signature}`).join(" ")
 })
 
-/** Random bytes of a new secret. */
 export const SECRET_BYTES = 32
 
 /** A secret as it is shown to the tenant. */

@@ -1,7 +1,6 @@
 import { Schema } from "effect"
 import type { Phase } from "./Ledger.ts"
 
-/** The kinds of entries in a tenant's statement. */
 export const StatementType = Schema.Literals([
   "reserve",
   "settle",

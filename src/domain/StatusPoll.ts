@@ -34,9 +34,8 @@ export interface StatusPoll {
 
 /**
  * Whether this poll counts: it is the schedule's next one about the current version of the record. An answer that was already
- * counted (its commit was lost, or another node polled as well) does not count, nor does one about an earlier version. Polls
- * for a request or a callback do not count either: a client could cause them at any rate, and "not found" would become proof
- * too soon.
+ * counted (its commit was lost, or another node polled as well) does not count, nor does one about an earlier version. Nor do
+ * polls for a request or a callback: a client could cause any number, and "not found" would become proof too soon.
  */
 const isNext = (record: Transaction, { actor, pollCount, version }: StatusPoll): boolean =>
   actor === "reconciler" && record.asked === pollCount && record.version === version
@@ -65,8 +64,7 @@ export const provenFact = (record: Transaction, answer: Fact, poll: StatusPoll):
   if (isUnaskable === true) return answer
   if (isOver) return { _tag: "Expired", note: "the window passed and the provider knows no such charge" }
   const often = isNext(record, poll) && record.notFound + 1 >= notFoundAtLeast
-  // A charge with a code, or one that went to another provider, was sent later than it was created; the record changed when it
-  // was sent.
+  // A charge with a code, or on its next provider, was sent after its creation; the record changed when it was sent.
   const enough = often && passedAtLeast(leaps, Math.max(record.updatedAt, begunAt), polledAt) >= graceMs
   return isDocumented && enough ? { _tag: "NotSent", note: "asked so often, the provider does not know it" } : answer
 }
@@ -111,10 +109,7 @@ const payable = (next: Transaction, fact: Fact): Transaction =>
     ? { ...next, payableUntil: fact.payableUntil }
     : next
 
-/**
- * Counts the poll, and how often in a row the provider did not find the transaction. Each poll counts once, whatever its answer
- * leads to.
- */
+/** Counts the poll, and the times in a row that nothing was found. Each poll counts once, whatever its answer leads to. */
 export const countPoll = (before: Transaction, after: Transaction, fact: Fact, poll: StatusPoll | null): Transaction => {
   const next = payable(doubt(before, after, fact, poll), fact)
   // Both counts restart when the status or the provider changes.

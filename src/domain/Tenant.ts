@@ -21,7 +21,6 @@ export type Capability = typeof Capability.Type
 export const sortedCapabilities = (capabilities: ReadonlyArray<Capability>): ReadonlyArray<Capability> =>
   Capability.literals.filter((capability) => capabilities.includes(capability))
 
-/** The capabilities of a new tenant. */
 export const defaultCapabilities = [
   "collections",
   "payouts",

@@ -1,12 +1,8 @@
 import type { Instant } from "./Instant.ts"
 
-// Durations that have to outlast each other, in milliseconds. The settings among them are checked against these when the
-// process starts.
+// Durations in milliseconds that must outlast each other. The settings among them are checked against these at the start.
 
-/**
- * An older record is no longer sent: during such a long pause it may have been declared never sent. Every grace of "not found"
- * is longer than this and a money call together.
- */
+/** An older record is not sent: it may have been declared never sent. "Not found" has longer graces than this and a call. */
 const SEND_WITHIN_MS = 30_000
 /** The most provider calls of one step: a read that it needs first, the call itself, and the query after a refusal. */
 const CALLS_A_STEP = 3

@@ -1,7 +1,4 @@
-/**
- * How long the answered calls of one kind took: a histogram in which newer answers weigh more. The usual time of a call is
- * derived from it.
- */
+/** How long answered calls of one kind took, as a histogram that weighs newer answers more, for the usual time of a call. */
 export interface AnswerTimes {
   /** By length, shortest first: see `boundOf`. */
   readonly counts: ReadonlyArray<number>
@@ -43,10 +40,7 @@ export const withAnswer = ({ counts, seen }: AnswerTimes, tookMs: number): Answe
   }
 }
 
-/**
- * When a call in flight becomes late, in milliseconds after its start. Calls of a kind with few answers so far get the longest
- * time.
- */
+/** When a call in flight becomes late, in milliseconds from its start: the longest time for kinds with few answers so far. */
 export const lateAfterMs = ({ counts, seen }: AnswerTimes, { atLeastMs, atMostMs }: LateBounds): number => {
   if (seen < LEARNT_FROM) return Math.max(atLeastMs, atMostMs)
   const all = counts.reduce((sum, count) => sum + count, 0)

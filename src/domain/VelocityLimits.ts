@@ -118,10 +118,7 @@ export const windowUse = (
   }
 }
 
-/**
- * The same windows at another time: a transaction counts in the hour and the day in which it is recorded, however long before
- * that its request computed its windows.
- */
+/** The same windows at another time: a transaction counts where it is recorded, however late that is after its request. */
 export const windowsAt = (windows: ReadonlyArray<WindowUse>, at: Instant): ReadonlyArray<WindowUse> =>
   windows.map((window) => ({ ...window, ...windowAround(at, window.endsAt - window.startsAt) }))
 

@@ -9,10 +9,7 @@ import { type MinorUnits, ZERO } from "./Money.ts"
 import type { NextAction, Payment, Payout } from "./Payment.ts"
 import { type Transaction } from "./Transaction.ts"
 
-/**
- * A record with the sum of a collection's refunds. No record stores that sum, so the code that shows a record reads it. Absent
- * where there are none.
- */
+/** A record with the sum of a collection's refunds, which no record stores; absent where there are none. */
 export type Shown<R extends Transaction> = R & { readonly refunded?: MinorUnits }
 
 /**

@@ -14,10 +14,7 @@ const short = new Map([
   ["\t", "\\t"]
 ])
 
-/**
- * The text on one line with every such character made visible as a JSON escape. A JSON text keeps its meaning, because there
- * they occur only in strings.
- */
+/** The text on one line, every such character as a JSON escape. A JSON text keeps its meaning: it has them only in strings. */
 export const visibleText = (text: string): string => (PLAIN.test(text) ? text : text.replace(UNSEEN, escaped))
 
 /** The text without these characters; a space replaces each line break or tab. */

@@ -35,10 +35,7 @@ export const FAILING_MS = 120 * HOUR_MS
 /** After a rotation the old secret also signs for this many milliseconds. */
 export const ROTATION_MS = 24 * HOUR_MS
 
-/**
- * How long an endpoint has to fail until it is shown: at least as long as a second attempt may take, so that one late answer is
- * no outage.
- */
+/** How long an endpoint has to fail until it is shown: as long as a second attempt may take, so one late answer is no outage. */
 export const shownFailingMs = (schedule: WebhookRetrySchedule): number =>
   Math.max(SHOWN_FAILING_MS, secondAttemptEndedMs(schedule))
 

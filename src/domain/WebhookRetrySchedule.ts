@@ -1,10 +1,7 @@
 import { DateTime, Option } from "effect"
 import type { Instant } from "./Instant.ts"
 
-/**
- * The retry schedule of webhooks: milliseconds before each attempt, counted from the previous attempt; the first is usually 0.
- * It is the setting `WEBHOOK_SCHEDULE` in `Config`.
- */
+/** The pauses before a webhook's attempts, in milliseconds; the first is usually 0. The setting `WEBHOOK_SCHEDULE`. */
 export type WebhookRetrySchedule = ReadonlyArray<number>
 
 /** The jitter of a delay, as a share of the base delay, so that deliveries that failed together are not all retried together. */
@@ -38,10 +35,7 @@ export const nextAttempt = (schedule: WebhookRetrySchedule, failed: FailedAttemp
   return failed.at + Math.round(Math.max(granted, jittered))
 }
 
-/**
- * When the second attempt has ended at the latest, in milliseconds from the start of the first. A schedule of one attempt ends
- * with the first.
- */
+/** When the second attempt has ended at the latest, in milliseconds from the first's start. A schedule of one ends with it. */
 export const secondAttemptEndedMs = (schedule: WebhookRetrySchedule): number => {
   const [, wait] = schedule
   return wait === undefined ? ATTEMPT_AT_MOST_MS : 2 * ATTEMPT_AT_MOST_MS + RETRY_AFTER_FACTOR * wait

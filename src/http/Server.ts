@@ -27,7 +27,6 @@ import { Idempotent } from "./idempotency/Idempotent.ts"
 /** How long requests in flight may take to finish once the server stops. */
 const DRAIN = "10 seconds"
 
-/** Where the server listens, and its limits. */
 export interface ServerSettings extends RateSettings {
   readonly connectionSlots: ConnectionSlots
   /** Once the server stops, how long idle connections stay open for one more request. */
@@ -71,10 +70,7 @@ const handlers = Effect.all({
   webhooks: webhooksHandlers
 })
 
-/**
- * Fails early when the address is taken. The server itself starts long after this, and everything else would have to be started
- * and stopped for nothing.
- */
+/** Fails early when the address is taken: otherwise everything that starts before the server is started for nothing. */
 export const ensureListenable = (at: Address) => Effect.scoped(Effect.asVoid(listenOn(createServer(), at)))
 
 const serve = (settings: RateSettings) =>

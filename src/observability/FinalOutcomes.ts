@@ -40,10 +40,7 @@ export const countedOutcomes = Layer.effect(
     const routes = yield* RouteCounts
     const begun = new Set<string>()
 
-    /**
-     * An alert does not see a counter that first appears with its first increment. So all counters of a corridor are created
-     * with the first transaction that ends in it.
-     */
+    /** An alert does not see a counter's first increment: all counters of a corridor begin with its first ended transaction. */
     const begin = Effect.fnUntraced(function* (outcome: FinalOutcome) {
       const { corridor, kind, mode, provider } = outcome
       const line = `${kind} ${mode} ${provider} ${corridor}`

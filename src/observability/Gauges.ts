@@ -270,7 +270,6 @@ const connections = ({ connections: states }: StatusSnapshot): Family => ({
   samples: Object.entries(states).map(([state, count]) => [{ state }, count])
 })
 
-/** The state of the database's server. */
 const serverGauges = ({ clock, database }: StatusSnapshot): ReadonlyArray<Family> => [
   {
     name: "gateway_clock_in_doubt",

@@ -102,10 +102,7 @@ const listedAnnotations = (annotations: Readonly<Record<string, unknown>>): LogL
 const scalar = (value: unknown): string | number | boolean | null =>
   value === null || typeof value === "number" || typeof value === "boolean" ? value : textOf(value)
 
-/**
- * The message and stack of each error and of its causes; never their other fields, which can contain requests with their
- * headers.
- */
+/** The message and stack of each error and of its causes; never other fields, which can contain requests with headers. */
 const errorText = (cause: Cause.Cause<unknown>): string => Cause.pretty(cause)
 
 const textOf = (value: unknown): string => {

@@ -36,10 +36,7 @@ const MS_PER_SECOND = 1000
 
 /** The outcomes of a failed call. */
 const FAILED: ReadonlyArray<string> = ["Unknown", "NotSent", "provider_error"]
-/**
- * The outcome of a call that was turned away because the account was busy: a 429, or our own rate limit. That is no failure of
- * the provider.
- */
+/** The outcome of a call turned away because the account was busy: a 429, or our own pace. It is no failure of the provider. */
 const TURNED_AWAY = "TurnedAway"
 /** Calls that move money, and those that must succeed before money can move. */
 const watchedCalls = [
@@ -91,7 +88,6 @@ interface End {
   readonly note?: string
 }
 
-/** Wraps a provider's operations. */
 const observeCalls =
   (seconds: ReturnType<typeof callSeconds>) =>
   (provider: Provider): Provider => {
@@ -135,7 +131,6 @@ const observeCalls =
           )
         )
       )
-    /** A call whose outcome has a tag. */
     const tagged =
       <Order extends object, Fact extends { readonly _tag: string; readonly note?: string }>(
         call: string,

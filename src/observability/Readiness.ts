@@ -18,7 +18,6 @@ export interface Obstacle {
   readonly text: string
 }
 
-/** The state of a process. */
 export interface Readiness {
   /** Why it must not get requests now; empty where it may. */
   readonly obstacles: Effect.Effect<ReadonlyArray<Obstacle>>

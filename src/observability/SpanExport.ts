@@ -102,10 +102,7 @@ const SECRET_PART = /route_key/
 /** An identifier of ours or a country, and neither a secret nor a number. */
 const IDENTIFIER = /^([0-9A-HJKMNP-TV-Z]{26}|[A-Z]{2})$/
 
-/**
- * The caller's part of the path is hidden: the path of a callback ends in its secret, and a path without a route may contain
- * anything.
- */
+/** The caller's part of the path is hidden: a callback's path ends in its secret, and an unknown path may contain anything. */
 const shownPath = (path: string, route: AttributeValue | undefined): string => {
   if (path === "/" || path === route) return path
   if (typeof route !== "string") return `/${HIDDEN}`

@@ -42,10 +42,7 @@ export interface TelemetryOptions {
   readonly attributes: Readonly<Record<string, string>>
 }
 
-/**
- * One for each process, unless OTEL_RESOURCE_ATTRIBUTES names another: so the spans and metrics of two processes are never
- * mixed up.
- */
+/** One for each process, unless OTEL_RESOURCE_ATTRIBUTES names another, so that two processes are never mixed up. */
 const INSTANCE_ID = crypto.randomUUID()
 
 const layer = (options: TelemetryOptions): Layer.Layer<never> => Layer.merge(traces(options), metrics(options, SHUTDOWN_MS))
@@ -54,10 +51,7 @@ const layer = (options: TelemetryOptions): Layer.Layer<never> => Layer.merge(tra
 const gauges = (options: TelemetryOptions, families: Effect.Effect<ReadonlyArray<Family>>): Layer.Layer<never> =>
   options.metrics === null ? Layer.empty : Layer.unwrap(Effect.sync(() => gaugesOn(options, families)))
 
-/**
- * Traces and metrics to an OTLP/HTTP collector. Off, and free, for a signal without one. The SDK itself reads the settings of
- * samplers, limits, batches and compression.
- */
+/** Traces and metrics to an OTLP/HTTP collector, off for a signal without one. The SDK reads samplers, limits and batches. */
 export const Telemetry = { layer, gauges }
 
 const traces = (options: TelemetryOptions): Layer.Layer<never> => {
@@ -92,10 +86,7 @@ const resourceOf = ({ attributes, serviceName, serviceVersion }: TelemetryOption
   attributes: { "service.instance.id": INSTANCE_ID, ...attributes }
 })
 
-/**
- * The gauges have a registry of their own. It is emptied before each export, so that a gauge of something that no longer exists
- * disappears.
- */
+/** The gauges' own registry, emptied before each export, so that a gauge of something that no longer exists disappears. */
 const gaugesOn = (options: TelemetryOptions, families: Effect.Effect<ReadonlyArray<Family>>): Layer.Layer<never> => {
   const registry: typeof Metric.MetricRegistry.Service = new Map()
   const own = Layer.succeed(Metric.MetricRegistry, registry)
@@ -211,10 +202,7 @@ const aboutOf = (spans: ReadonlyArray<ReadableSpan>, before: About = new Map()):
   return before
 }
 
-/**
- * A statement that serves many transactions at once, or looks for work, belongs to no transaction's trace: it is exported only
- * where it failed.
- */
+/** A statement for many transactions, or one that looks for work, is in no trace of a transaction, unless it failed. */
 const isOfNoTransaction = ({ attributes, links, parentSpanContext, status }: ReadableSpan): boolean =>
   parentSpanContext === undefined &&
   links.length === 0 &&

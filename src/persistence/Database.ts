@@ -34,7 +34,6 @@ export type DatabaseLogin =
 export const APPLICATION_NAME = "payment-gateway"
 const POOL_CONNECTIONS = 10
 export interface Sessions {
-  /** The application name of its connections. */
   readonly applicationName: string
   /** The most connections. */
   readonly connections: number
@@ -49,10 +48,7 @@ const OLDEST_VERSION = 15
 
 /** PostgreSQL as every part of the gateway uses it: one pool, whose connections pipeline the statements of many fibers. */
 export const Database = {
-  /**
-   * The connection pool, and whether the database is distributed. Building it fails with one clear line when the server cannot
-   * be reached or is too old.
-   */
+  /** The connection pool, and whether the database is distributed. Fails with one clear line when there is no usable server. */
   layer: (
     address: DatabaseLogin,
     { applicationName, connections }: Sessions = defaultSessions
@@ -94,10 +90,7 @@ export const Database = {
     )
   },
 
-  /**
-   * Migrates the schema to this program's version, and returns the names of the applied migrations; empty when there was
-   * nothing to do. Nodes that start together wait for each other.
-   */
+  /** Migrates the schema to this program's version and returns the applied names. Nodes that start together wait in turn. */
   migrate: Migrations.apply(Migrations.all, functionFiles),
 
   /** As `migrate`, but as the database's owner if there is one, who then grants the gateway's role exactly what a gateway needs. */
@@ -116,20 +109,14 @@ export const Database = {
   /** Why this program does not fit the present schema, in one line; null when it does. */
   schemaObstacle: Effect.flatMap(SqlClient.SqlClient, Migrations.obstacle),
 
-  /**
-   * Why the database accepts no writes, in one line; null when it does. Probed every few seconds for as long as the scope
-   * lives.
-   */
+  /** Why the database accepts no writes, in one line; null when it does. Probed every few seconds while the scope lives. */
   writeRefusal: Effect.flatMap(SqlClient.SqlClient, makeWriteProbe),
 
   /** Succeeds when the database answers, and fails as the database does. */
   ping: Effect.map(SqlClient.SqlClient, (sql) => sql`SELECT 1`)
 }
 
-/**
- * One database with the log-ins of the gateway and of its owner. `ownerUrl` is null when the two are one, or when the owner has
- * already migrated.
- */
+/** A database with the log-ins of the gateway and its owner. `ownerUrl` is null when they are one or the owner has migrated. */
 export interface Credentials {
   readonly databaseUrl: Redacted.Redacted
   readonly ownerUrl: Redacted.Redacted | null

@@ -2,10 +2,7 @@ import { Effect, Option, Schema } from "effect"
 import type { Fact } from "../domain/Fact.ts"
 import { exactJson, type ProviderResponse } from "./Transport.ts"
 
-/**
- * The fact that a response proves. `alarm` is for the operator: the provider, or our account there, does not behave as its
- * adapter expects.
- */
+/** The fact that a response proves. `alarm` is for the operator: the provider, or our account, behaves unexpectedly. */
 export interface FactWithAlarm<F> {
   readonly fact: F
   readonly alarm: string | null
@@ -29,10 +26,7 @@ export const decoded = <A>(
     ? Option.flatMap(exactJson(response), Schema.decodeUnknownOption(schema))
     : Option.none()
 
-/**
- * The rows of a search result, without duplicates; of a repeated row the last version. Undefined when the response cannot be
- * parsed.
- */
+/** The rows of a search result; of a repeated row only the last version. Undefined when the response cannot be parsed. */
 export const foundRows = <Row extends { readonly id: string }>(
   schema: Schema.ConstraintDecoder<{ readonly result: ReadonlyArray<Row> }>,
   response: ProviderResponse
@@ -53,10 +47,7 @@ export const isSuccess = (status: number): boolean => status >= 200 && status <=
 export const isAnswered = (response: ProviderResponse, ...statuses: ReadonlyArray<number>): boolean =>
   response._tag === "Answered" && statuses.includes(response.status)
 
-/**
- * The `Unknown` fact of a response that cannot be trusted. `said` returns the note for an answered call, and the alarm if there
- * is one.
- */
+/** The `Unknown` fact of a response that cannot be trusted. `said` returns the note of an answered call, and any alarm. */
 export const unknownOutcome = (
   response: ProviderResponse,
   said: (answered: Answered, reason: Unknown["reason"]) => { readonly note: string; readonly alarm: string | null }

@@ -10,10 +10,7 @@ interface Held {
   readonly currency: string
 }
 
-/**
- * Leaves out currencies that the gateway does not know. `down` drops digits finer than the currency, because they cannot be
- * paid out.
- */
+/** Leaves out currencies unknown to the gateway. `down` drops digits finer than the currency, which cannot be paid out. */
 export const balancesAt = Effect.fnUntraced(function* (
   provider: string,
   held: ReadonlyArray<Held>,

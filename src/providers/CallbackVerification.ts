@@ -45,10 +45,7 @@ export const bodyDecoder = <A>(schema: Schema.ConstraintDecoder<A>): ((body: Uin
 
 const TOKEN = /"(?:[^"\\]|\\.)*"|[{}[\]:,]|[^\s"{}[\]:,]+/g
 
-/**
- * The text of a member of a JSON object, byte for byte as it was sent, for signatures over part of a body; undefined when it is
- * absent.
- */
+/** The text of a JSON object's member, byte for byte as sent, for signatures over part of a body; undefined when absent. */
 export const memberText = (json: string, name: string): string | undefined => {
   let depth = 0
   let before = ""
@@ -72,10 +69,7 @@ interface HmacSignature {
   readonly hintOf: (body: Uint8Array) => CallbackHint
 }
 
-/**
- * A callback is genuine when its header is the hexadecimal HMAC of its bytes under the secret. Nothing verifies under an empty
- * secret.
- */
+/** A callback is genuine when its header is the hexadecimal HMAC of its bytes under the secret, which must not be empty. */
 export const hmacCallbacks = ({ algorithm, header, hintOf, secret }: HmacSignature): Callbacks => ({
   verify: ({ body, headers }) => {
     const given = headers[header] ?? ""
@@ -87,10 +81,7 @@ export const hmacCallbacks = ({ algorithm, header, hintOf, secret }: HmacSignatu
 
 const hexadecimal = { sha256: /^[0-9a-f]{64}$/i, sha512: /^[0-9a-f]{128}$/i }
 
-/**
- * For callbacks that contain the secret. Compares digests of equal length, so that timing reveals neither the secret's length
- * nor its beginning.
- */
+/** For callbacks that contain the secret. Compares digests of equal length, so that timing reveals nothing of the secret. */
 export const isSameSecret = (given: string, secret: string): boolean => timingSafeEqual(digestOf(given), digestOf(secret))
 const digestOf = (text: string): Buffer => createHash("sha256").update(text).digest()
 
@@ -103,9 +94,8 @@ interface TimedSignature {
 
 /**
  * A callback is genuine when its header is `t=1764342245,v1=9a1c…`, where `v1` is the hexadecimal HMAC-SHA256 of these seconds
- * followed by the body; during a secret rotation there are several `v1`. A callback without the header is genuine when it sends
- * the secret itself as a bearer token. The timestamp's age is not checked: a callback only triggers a poll, so a replay changes
- * nothing.
+ * followed by the body; during a secret rotation there are several `v1`. Without the header, it is genuine when it has the
+ * secret as a bearer token. The timestamp's age is not checked: a callback only triggers a poll, so a replay changes nothing.
  */
 export const timedOrBearerCallbacks = ({ header, hintOf, secrets }: TimedSignature): Callbacks => ({
   verify: (callback) =>

@@ -27,10 +27,7 @@ export interface Connection extends Identity {
   readonly deadline: Deadline
   /** Makes one call with its own deadline, without a retry. */
   readonly call: (call: Call) => Effect.Effect<ProviderResponse>
-  /**
-   * Decodes the response to a free read. A response that cannot be trusted becomes a ProviderError, and is logged when it
-   * raises an alarm.
-   */
+  /** Decodes the response to a free read. One that cannot be trusted becomes a ProviderError, logged when it raises an alarm. */
   readonly read: <A>(schema: Schema.ConstraintDecoder<A>, response: ProviderResponse) => Effect.Effect<A, ProviderError>
   /** Makes a free read and decodes its response. */
   readonly get: <A>(schema: Schema.ConstraintDecoder<A>, operation: string, path: string) => Effect.Effect<A, ProviderError>

@@ -34,10 +34,7 @@ export interface FeeEntry {
   readonly bands: ReadonlyArray<FeeBand>
 }
 
-/**
- * All terms of one contract. Two entries that can apply to the same payment differ in how specific they are, or in when they
- * begin.
- */
+/** All terms of one contract. Entries that can apply to one payment differ in how specific they are, or in their beginning. */
 export type ContractFees = ReadonlyArray<FeeEntry>
 
 /** A payment whose fee is requested. `network` is null while unknown. */
@@ -88,10 +85,7 @@ export const contractFee = (fees: ContractFees, payment: PricedPayment): MinorUn
   return entry === undefined ? undefined : feeBy(entry, payment.amount)
 }
 
-/**
- * The fee of a charge of this amount: the one fixed when the charge was opened, otherwise by the contract at that time; null
- * when neither is known.
- */
+/** The fee of such a charge: fixed when it was opened, else by the contract at that time; null when neither is known. */
 export const chargeFee =
   (fees: ContractFees, { charge, currency, sentAt }: Pick<StatusQuery, "charge" | "currency" | "sentAt">) =>
   (amount: MinorUnits): MinorUnits | null => {

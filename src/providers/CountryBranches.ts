@@ -44,10 +44,7 @@ interface Opening<Account, Opened> {
 
 type Look = (order: StatusQuery, until: number) => Effect.Effect<FactWithAlarm<StatusOutcome>>
 
-/**
- * Shorter than a payout waits for it. A lookup that hangs counts as failed, and once the circuit opens, the next payouts do not
- * wait.
- */
+/** Shorter than a payout waits for it. A lookup that hangs counts as failed, and an open circuit spares the next payouts. */
 const HOLDER_WITHIN_MS = 2_500
 
 /** Opens the country accounts, each with its own connection, and routes orders and queries to the right one. */
@@ -88,10 +85,7 @@ export const openBranches = Effect.fnUntraced(function* <
       : place(branch, party)
   }
 
-  /**
-   * Queries the payment's country, because the other accounts do not know the payment. An account in another currency never had
-   * it, so its answer would prove nothing.
-   */
+  /** Asks in the payment's country: an account elsewhere, or in another currency, never had it and would prove nothing. */
   const looking =
     (look: (branch: Branch<Opened>) => Look): Look =>
     (order, until) => {

@@ -246,10 +246,7 @@ const bandOf = (item: JsonObject, name: string, { say }: Reading): FeeBand => {
   return { upTo: units("up_to"), share: share ?? 0n, flat: flat ?? 0n, minimum: minimum ?? 0n, maximum }
 }
 
-/**
- * Pairs of entries that could both apply with nothing to decide between them: they are equally specific and begin at the same
- * time.
- */
+/** Pairs of entries that nothing decides between: both could apply, equally specific, from the same time. */
 const conflictsIn = (entries: ContractFees): Mistakes =>
   entries.flatMap((one, index) =>
     entries.slice(0, index).flatMap((other) => {

@@ -97,10 +97,7 @@ const queryOf = (order: Ordered): Effect.Effect<StatusQuery> =>
 const placeOf = (order: Ordered) =>
   "corridor" in order ? { currency: order.corridor.currency, destinationCurrency: null, country: order.corridor.country } : order
 
-/**
- * When the order is placed, the full number is known. A wallet's owner can have several numbers, of which the provider may show
- * any.
- */
+/** When the order is placed, the full number is known. A wallet's owner may have several, and the provider show any. */
 const partyOf = (order: Ordered): Pick<StatusQuery, "party"> => {
   if (!("corridor" in order)) return {}
   const { destination, source } = order
@@ -210,10 +207,7 @@ export const usedAt = (provider: string): FactWithAlarm<Unknown> => ({
   alarm: `${provider} has our reference already, and does not find it`
 })
 
-/**
- * The movement that the lookup found, as the outcome of the call that created it. `senseless`: the note when there is none, or
- * when it was already returned.
- */
+/** The movement that was found, as its creation's outcome. `senseless`: the note when none was, or it had already come back. */
 export const asCreateOutcome = (
   { alarm, fact }: FactWithAlarm<StatusOutcome>,
   senseless: string
@@ -235,10 +229,7 @@ export const asCreateOutcome = (
 type Observed = Pick<Extract<PayoutOutcome, { _tag: "Accepted" }>, "observedAmount" | "observedCurrency">
 export const nothingObserved: Observed = { observedAmount: null, observedCurrency: null }
 
-/**
- * The same for a provider that does not report the final fee of such a recent movement: it counts as accepted and is polled
- * again.
- */
+/** The same where the provider does not report the final fee of so recent a movement: it is accepted, and polled again. */
 export const asAccepted = (
   reading: FactWithAlarm<StatusOutcome>,
   observed: Observed = nothingObserved

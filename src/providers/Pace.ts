@@ -27,10 +27,7 @@ export const PaceBuckets = Context.Reference<RateLimits["Service"] | null>("gate
 const LONGEST_WAIT_MS = 7_500
 /** Polls are repeated, so they wait no longer than this. */
 const POLL_WAIT_MS = 1_000
-/**
- * A request does not begin a money call that would wait longer. It is less than a call itself may wait, because others may
- * begin at the same time.
- */
+/** A request begins no money call that would wait longer. Less than a call itself may wait, because others begin as well. */
 const BEGUN_WITHIN_MS = 3_000
 /**
  * The same for a tenant none of whose calls waits. However many calls one tenant makes, they leave this much of the time to the
@@ -74,10 +71,7 @@ export const retryAfterMs = (header: string, now: number): number | undefined =>
   return waited === undefined || Number.isNaN(waited) ? undefined : Math.min(Math.max(waited, 0), LONGEST_RETRY_AFTER_MS)
 }
 
-/**
- * For how long a provider asks us to stop calling: after a 429, or a 503 with a `Retry-After`. Undefined for any other
- * response.
- */
+/** For how long a provider asks us to stop: after a 429, or a 503 with a `Retry-After`. Undefined for any other response. */
 const askedToWait = (response: ProviderResponse, now: number): number | undefined => {
   if (response._tag !== "Answered") return undefined
   const closedMs = retryAfterMs(response.retryAfter ?? "", now)
@@ -87,10 +81,7 @@ const askedToWait = (response: ProviderResponse, now: number): number | undefine
 
 /** The calls of one account at its pace. */
 export interface PacedTransport extends Transport {
-  /**
-   * For a request that is about to begin a money call of `part`: how long the call would wait, when that is too long for a
-   * request. Otherwise 0, and the call is expected.
-   */
+  /** How long a money call of `part` would wait, when that is too long for a request. Otherwise 0, and it is expected. */
   readonly heldMs: (part: string) => Effect.Effect<number>
 }
 

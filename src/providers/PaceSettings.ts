@@ -17,10 +17,7 @@ interface PaceReader {
   readonly mistakes: Array<string>
 }
 
-/**
- * `PACE` limits all calls of the account; `PACE_MONEY`, `PACE_QUOTE`, `PACE_STATUS` and `PACE_OTHER` limit each kind. A
- * simulator has no pace unless one is set: null.
- */
+/** `PACE` limits all calls of the account, `PACE_MONEY`, `PACE_QUOTE`, `PACE_STATUS` and `PACE_OTHER` a kind each. */
 export const paceOf = (
   { pace }: { readonly pace: RateLimit },
   { baseUrl }: { readonly baseUrl: string },

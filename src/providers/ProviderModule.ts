@@ -34,10 +34,7 @@ export interface Reach {
   readonly timeoutMs: number
 }
 
-/**
- * Reads one account's settings by the last part of their names. Null when a setting is absent, or invalid, which is reported as
- * a mistake.
- */
+/** Reads an account's settings by the last part of their names. Null when absent, or invalid, which is reported. */
 export interface AccountReader extends Reach {
   readonly mode: Mode
   /** `<PROVIDER>_<MODE>_<PART>`; for the previous account `<PROVIDER>_<MODE>_PREVIOUS_<PART>`. */

@@ -125,10 +125,7 @@ export const answerBy = ({
 
 const UNPRICED = "a collection succeeded, and neither its answer nor the contract says its fee: until one does it is not credited"
 
-/**
- * The transaction is ours, so the provider's handle is kept: a record with a handle is never treated as one that did not
- * arrive.
- */
+/** The transaction is ours, so the provider's handle is kept: a record with one is never treated as not arrived. */
 const unreadableSum = (status: string, providerReference: string | null): FactWithAlarm<StatusOutcome> => {
   const { alarm, fact } = unreadable("the amount or the currency cannot be read", status)
   return { fact: { ...fact, providerReference }, alarm }

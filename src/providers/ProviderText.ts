@@ -2,10 +2,8 @@ import { Redacted } from "effect"
 import { type Destination, nameOf } from "../domain/Party.ts"
 import { withoutUnseen } from "../domain/VisibleText.ts"
 
-// Converts a person's text for a provider. No payment is refused or lost because of a note: the provider gets the part that it
-// accepts.
+// A person's text for a provider. No payment is refused or lost for a note: the provider gets the part that it accepts.
 
-/** A provider's rule for a text. */
 export interface TextRule {
   /** In code points. */
   readonly atMost: number
@@ -20,10 +18,7 @@ export interface TextRule {
 /** Every script, and common punctuation: for providers that do not list characters. */
 export const plainRule = (atMost: number): TextRule => ({ atMost, everyScript: true, punctuation: "'’-.,/()&:;#+@!?%_" })
 
-/**
- * The text in accepted characters: accents are removed if necessary, and other characters become blanks. Undefined when nothing
- * readable is left.
- */
+/** The text in accepted characters: without accents if necessary, others as blanks. Undefined when nothing readable is left. */
 export const providerText = (rule: TextRule, text: string): string | undefined => {
   const normal = withoutUnseen(text).normalize("NFC")
   const letters = rule.everyScript ? normal : inAscii(normal)

@@ -3,10 +3,7 @@ import { constants, createPublicKey, type KeyObject, publicEncrypt } from "node:
 /** Large enough for a session key and its vector; no provider has a shorter key. */
 const LEAST_BITS = 1024
 
-/**
- * Parses an RSA public key in the form that providers publish: the base64 of its SPKI, without PEM lines. Undefined for any
- * other text or key.
- */
+/** An RSA public key from the base64 of its SPKI, without PEM lines, as providers publish it. Undefined for any other. */
 export const publicKeyIn = (text: string): KeyObject | undefined => {
   try {
     const key = createPublicKey({ key: Buffer.from(text, "base64"), format: "der", type: "spki" })

@@ -2,10 +2,7 @@ import { createHash } from "node:crypto"
 
 const VARIANT = ["8", "9", "a", "b"]
 
-/**
- * A UUID in the form of version 4, derived from a text. For providers that require a UUID: it follows from our reference alone,
- * so our reference is enough to poll.
- */
+/** A UUID in the form of version 4 that follows from our reference alone, so that our reference is enough to poll. */
 export const uuidOf = (text: string): string => {
   const hex = createHash("sha256").update(text).digest("hex")
   const variant = VARIANT[Number.parseInt(hex.charAt(16), 16) % VARIANT.length]

@@ -29,10 +29,7 @@ export const refusalOf = (
 export const accountRefused = (alarm: string): ProviderRefusal =>
   refusalOf("config", "provider_rejected", "The provider does not accept the gateway's account.", alarm)
 
-/**
- * Refused without being sent: a corridor leads to a provider that does not serve it. `message` is for the tenant, `why` for the
- * operator.
- */
+/** Refused unsent: a corridor leads to a provider that does not serve it. `message` is for the tenant, `why` for the operator. */
 export const misroutedTo = (provider: string, message: string, why: string): FactWithAlarm<Refused> =>
   refusedBy(
     refusalOf("config", "provider_rejected", message, `a corridor leads to ${provider}, which cannot serve it: ${why}`),
@@ -64,10 +61,7 @@ export const refusedBy = (
   alarm
 })
 
-/**
- * The refusal that an HTTP status proves, when the response has the provider's own form. A status that is not in the table
- * refuses nothing.
- */
+/** The refusal that an HTTP status proves, in a response of the provider's own form. A status outside the table proves none. */
 export const refusedByStatus = (
   refusals: ReadonlyMap<number, ProviderRefusal>,
   response: ProviderResponse,

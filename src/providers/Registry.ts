@@ -31,10 +31,7 @@ export const knownProviders: ReadonlyArray<KnownProvider> = [
   waveProvider
 ]
 
-/**
- * The price of a payment by each provider's contract, with the entry that determines it. A null currency stands for the
- * country's.
- */
+/** A payment's price by each provider's contract, with the entry that determines it. A null currency: the country's. */
 export const contractPrices = (
   accounts: ReadonlyArray<Pick<ProviderAccounts, "name" | "contract">>,
   payment: Omit<PricedPayment, "currency">,
@@ -127,8 +124,7 @@ const SHOWN_DIGITS = 16
 
 /**
  * The current account of one provider and mode, and the previous one if it is a different account. If both have an identity in
- * common, they are one account whose secret was changed: only the current settings are used, and the account is known by all of
- * its names.
+ * common, they are one account whose secret was changed: only the current settings are used, under all of its names.
  */
 const setAccounts = (opened: ReadonlyArray<OpenedAccount>, hash: (name: string) => Uint8Array): ReadonlyArray<Provider> => {
   const fingerprintsOf = ({ names }: OpenedAccount) => {

@@ -11,7 +11,6 @@ interface Unread {
   readonly word: string
 }
 
-/** Parses a row by its schema. */
 export const readRow = <A>(schema: Schema.ConstraintDecoder<A>): ((raw: unknown) => Result.Result<A, Unread>) => {
   const decode = Schema.decodeUnknownResult(schema)
   return (raw) => Result.mapError(decode(raw), ({ issue }) => ({ word: wordIn(raw, membersIn(issue)) }))

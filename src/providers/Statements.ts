@@ -23,10 +23,7 @@ export interface Days {
   readonly after: string
 }
 
-/**
- * The names of a row's members; of several names the first one present is used, also when nothing else of the row can be
- * parsed.
- */
+/** The names of a row's members; of several the first one present is used, also when nothing else can be parsed. */
 interface Members {
   /** The provider's own reference, which identifies a row. */
   readonly id: string
@@ -37,7 +34,6 @@ interface Members {
   readonly beganAt: ReadonlyArray<string>
 }
 
-/** A provider's list that is read in pages. */
 interface PagedList<A, Row> {
   readonly operation: string
   /** `before`: the previous page's response, for a list that continues from a cursor in it. */
@@ -51,10 +47,7 @@ interface PagedList<A, Row> {
   readonly lineOf: (row: Row) => ParsedRow
 }
 
-/**
- * `foreign`: the row is not a movement of ours, or in a currency that the gateway does not know. A string otherwise names the
- * part that cannot be parsed.
- */
+/** `foreign`: no movement of ours, or of a currency unknown to the gateway. A string names the part that cannot be parsed. */
 type ParsedRow = StatementLine | "foreign" | "status" | "sum" | "beganAt"
 
 /** The rows by their key. */

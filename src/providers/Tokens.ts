@@ -123,7 +123,6 @@ const fetchToken = Effect.fnUntraced(function* <A>(
 
 const LONGEST_LIFE_MS = 3_600_000
 
-/** The OAuth response. */
 const OAuthToken = Schema.Struct({ access_token: Schema.NonEmptyString, expires_in: Text })
 
 /** OAuth tokens. Each is used `marginMs` shorter than its lifetime, so that it does not expire in transit. */
@@ -158,10 +157,7 @@ const SHARED_LOOK_MS = 50
 const SharedText = Schema.fromJsonString(Schema.Struct({ text: Schema.String, until: Schema.Int }))
 const readShared = Schema.decodeUnknownOption(SharedText)
 
-/**
- * The token that all nodes share. When it has expired, one node gets a new one and the others wait for it. If that node dies,
- * they wait at most until its lease ends.
- */
+/** The token that all nodes share. One node renews it while the others wait, at most until its lease ends. */
 const sharedToken = Effect.fnUntraced(
   function* (fetched: Effect.Effect<Token, NoToken>, { isEnded, leaseMs, memory, name }: Sharing) {
     const lease = `${name} lease`

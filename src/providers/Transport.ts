@@ -26,10 +26,7 @@ export interface ProviderCall {
   readonly account?: string
   /** Evaluated last, after every wait: why the call must not leave, which makes it `NotSent`; null when it may. */
   readonly heldBack?: Effect.Effect<string | null>
-  /**
-   * Takes a success's body in pieces, whatever its size; the response's own body is then empty. A compressed one is delivered
-   * as usual.
-   */
+  /** Takes a success's body in pieces, however large; the response's is then empty. A compressed one is delivered as usual. */
   readonly into?: (piece: Buffer) => void
 }
 

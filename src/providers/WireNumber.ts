@@ -60,10 +60,7 @@ const CANCELLED_NOISE = 5e-10
 /** In major units. Above this, a double is too coarse to distinguish noise from an amount finer than its currency. */
 const NOISY_BELOW = 10n ** 9n
 
-/**
- * Removes floating-point noise from an amount: 19.709999999999997 KES is 19.71. A value that is exact within the currency's
- * decimals, or really has finer digits, is unchanged.
- */
+/** Removes floating-point noise: 19.709999999999997 KES is 19.71. A value that is exact, or really finer, is unchanged. */
 export const withoutNoise = (text: string, currency: Currency): string => {
   const [, whole = "", fraction = ""] = /^(\d+)\.(\d+)$/.exec(text) ?? []
   const exponent = exponents[currency]

@@ -26,8 +26,7 @@ export const boundedLog = Effect.fnUntraced(function* <Kind>(more: (kind: Kind, 
 
   return (kind: Kind): Effect.Effect<boolean> =>
     Effect.gen(function* () {
-      // The end of the window is forked before its first line: an interruption in between leaves one end too many, but never
-      // none.
+      // The window's end is forked before its first line: an interruption in between leaves one end too many, never none.
       if (lines === 0) yield* Effect.forkIn(Effect.delay(endWindow, WINDOW), scope)
       lines += 1
       if (lines <= LINES) return true

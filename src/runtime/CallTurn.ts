@@ -2,10 +2,7 @@ import { Context, Effect } from "effect"
 import type { AppId } from "../domain/Ids.ts"
 import { elapsed } from "./Timer.ts"
 
-/**
- * The purpose of a call to a provider: to move money, to prepare a money call (a price, a token), to poll a status, or a free
- * read. Each has its share of an account's rate.
- */
+/** The purpose of a call: to move money, to prepare that (a price, a token), to poll, or a free read. Each has its share. */
 export type CallKind = "money" | "quote" | "status" | "other"
 
 export const CallKind = Context.Reference<CallKind>("gateway/runtime/CallKind", { defaultValue: () => "other" })
@@ -18,10 +15,7 @@ export interface TurnedAway {
 }
 
 export interface Turn {
-  /**
-   * Whether a call waits for its turn as long as its time limit allows. Otherwise it waits only briefly, because the caller can
-   * retry.
-   */
+  /** Whether a call waits for its turn as long as its time limit allows, or only briefly, because the caller can retry. */
   readonly isPatient: boolean
   away: TurnedAway | null
   /** Whether one of its calls was held back by the gateway itself, which says nothing about the provider. */

@@ -1,9 +1,6 @@
 import { Context, Effect, Ref } from "effect"
 
-/**
- * A provider call that moves money, with its request and response, masked and bounded. `response` is null where no complete
- * response arrived.
- */
+/** A provider call that moves money, masked and bounded. `response` is null where no complete response arrived. */
 export interface CapturedCall {
   readonly request: string
   readonly response: string | null
@@ -14,10 +11,7 @@ const CaptureSlot = Context.Reference<Ref.Ref<CapturedCall | null> | null>("gate
   defaultValue: () => null
 })
 
-/**
- * Stores a call for the surrounding `withCapturedCall`; a later one replaces it. Outside of one, the call is neither masked nor
- * stored.
- */
+/** Stores a call for the surrounding `withCapturedCall`; a later one replaces it. Outside of one, nothing is masked or stored. */
 export const captureCall = (masked: () => CapturedCall): Effect.Effect<void> =>
   Effect.flatMap(CaptureSlot, (slot) => (slot === null ? Effect.void : Ref.set(slot, masked())))
 
@@ -48,10 +42,7 @@ export const noteFailure = (failure: string): Effect.Effect<void> =>
     if (count !== null) count.failures.push(failure)
   })
 
-/**
- * The answer of a read, the number of provider calls that it took (none where the adapter answers from a table in the program),
- * and the failures among them.
- */
+/** A read's answer, its number of provider calls (none where a table in the program answers), and the failures among them. */
 export const withCallCount = <A, E, R>(read: Effect.Effect<A, E, R>) =>
   Effect.suspend(() => {
     const count: ReadCalls = { calls: 0, failures: [] }

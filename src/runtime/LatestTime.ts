@@ -14,10 +14,7 @@ export const latestTime: Effect.Effect<Instant> = Effect.flatMap(LatestTime, (re
 /** The deadline, by `LatestTime`, for sending what moves money; null where nothing is sent that does. */
 export const LeavesBy = Context.Reference<Instant | null>("gateway/runtime/LeavesBy", { defaultValue: () => null })
 
-/**
- * Returns a function that tells whether the deadline has passed. Call it just before the first byte is written: the steps
- * before may have taken any time.
- */
+/** Returns whether the deadline has passed. Call it just before the first byte is written: the steps before take any time. */
 export const tooLateToLeave: Effect.Effect<() => boolean> = Effect.contextWith((context: Context.Context<never>) =>
   Effect.map(LeavesBy, (leavesBy) => () => leavesBy !== null && Effect.runSyncWith(context)(latestTime) > leavesBy)
 )

@@ -21,10 +21,7 @@ export interface CallCounts extends CallKey {
   /** The latest of each; null where there was none since the process started. */
   readonly lastAnswerAt: number | null
   readonly lastFailure: { readonly at: number; readonly why: string } | null
-  /**
-   * Whether the last three calls failed, or more than half of the last ten. It depends only on these, however many calls were
-   * made before.
-   */
+  /** Whether the last three calls failed, or more than half of the last ten, however many calls were made before. */
   readonly isFailing: boolean
 }
 

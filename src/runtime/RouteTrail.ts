@@ -1,10 +1,7 @@
 import { Context, Effect } from "effect"
 import { type Candidate, candidatesIn, candidatesText, type Reason, type Verdict } from "../domain/Candidates.ts"
 
-/**
- * The candidates of the payment that a request is about, in the order in which they would be tried. They are in memory while
- * the request runs.
- */
+/** The candidates of a request's payment in the order in which they would be tried, in memory while the request runs. */
 type Trail = Map<string, Candidate>
 
 /**

@@ -12,8 +12,7 @@ interface Waiting {
 
 /**
  * Timers that live as long as the scope. All timers of one length share one sleeping fiber, because they fire in the order in
- * which they were set. Most are cancelled long before they fire, so that one fiber for each would cost more than the work that
- * it limits.
+ * which they were set. Most are cancelled long before: a fiber for each would cost more than the work that it limits.
  */
 export const makeTimer: Effect.Effect<Timer, never, Scope.Scope> = Effect.gen(function* () {
   const now = yield* monotonicClock
@@ -36,8 +35,7 @@ export const makeTimer: Effect.Effect<Timer, never, Scope.Scope> = Effect.gen(fu
   })
 
   return (ms, fire) => {
-    // The remainder of a call's time limit has a unique fraction: without rounding, each call would have its own sleeping
-    // fiber.
+    // A call's remaining time has a unique fraction: without rounding, each call would have its own sleeping fiber.
     const wholeMs = Math.ceil(ms)
     const one = { at: now() + wholeMs, fire }
     const known = lines.get(wholeMs)
@@ -95,8 +93,7 @@ export interface Alarm<A> {
 
 /**
  * The exit of work that nothing stops, in a fiber of the scope, or the first answer of an alarm before that. An interruption
- * ends only the wait, where that can be interrupted; the work and its alarms continue. If an alarm dies, the wait ends with its
- * defect.
+ * ends only the wait; the work and its alarms continue. If an alarm dies, the wait ends with its defect.
  */
 export const withAlarms =
   (timer: Timer, scope: Scope.Scope) =>

@@ -82,10 +82,7 @@ export const asChildOf =
 export const spanLink = (traceparent: string): Option.Option<Tracer.SpanLink> =>
   Option.map(Option.fromUndefinedOr(spanOf(traceparent)), (span) => ({ span, attributes: {} }))
 
-/**
- * Links the spans that are made within to the spans in which their work began; null, or a text that is no trace context, links
- * to nothing.
- */
+/** Links the spans made within to those in which their work began; null, or what is no trace context, links to nothing. */
 export const linkingSpans =
   (traceparents: ReadonlyArray<string | null>) =>
   <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>

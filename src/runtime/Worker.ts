@@ -9,10 +9,7 @@ const BROKEN_PAUSE_MS = 1_000
 const ENOUGH = 1 / 4
 /** or until this many milliseconds have passed since the first of it ended. */
 const GATHER_MS = 20
-/**
- * How long a worker that stops waits for its items to end. An item that it interrupts stays leased, and no other worker takes
- * it meanwhile.
- */
+/** How long a stopping worker waits for its items. An item that it interrupts stays leased, so no other worker takes it. */
 const DRAIN_MS = 5_000
 
 /** Background work on rows that are claimed under a lease. */

@@ -18,10 +18,7 @@ export class BeneficiaryBook extends Context.Service<
       from: BeneficiaryCursor | null
     ) => Effect.Effect<{ readonly items: ReadonlyArray<Beneficiary>; readonly more: boolean }>
     readonly find: (caller: Caller, id: string) => Effect.Effect<Beneficiary, NotFound>
-    /**
-     * Removes all of the caller's recipients in both modes, when `confirmation` is exactly the caller's app id; otherwise
-     * removes nothing.
-     */
+    /** Removes all of the caller's recipients in both modes, if `confirmation` is exactly the caller's app id; otherwise none. */
     readonly purge: (caller: Caller, confirmation: string | undefined) => Effect.Effect<number, ValidationFailed>
   }
 >()("gateway/services/BeneficiaryBook") {

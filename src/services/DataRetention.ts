@@ -20,10 +20,7 @@ import { EVENTS_KEPT_MS } from "./webhooks/WebhookRecovery.ts"
 const EVERY = "30 seconds"
 /** The most rows that one step removes, so that retention does not delay payments. */
 const ROWS_PER_STEP = 1_000
-/**
- * The shortest pause after a step that removed the maximum. The pause is as long as the step took, because payments have
- * priority.
- */
+/** The shortest pause after a full step. The pause is as long as the step took, because payments have priority. */
 const PAUSE = Duration.millis(50)
 /** The most steps of one kind in a round: more than a busy node needs for half a minute of traffic. */
 const STEPS = 200

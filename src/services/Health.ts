@@ -9,10 +9,7 @@ export interface Build {
   readonly version: string
 }
 
-/**
- * The gateway's own health (contract HEALTH-1, HEALTH-2). It reports whether adapters are registered, never whether providers
- * can be reached.
- */
+/** The gateway's own health (contract HEALTH-1, HEALTH-2): whether adapters are registered, not whether providers answer. */
 export class Health extends Context.Service<
   Health,
   {

@@ -27,10 +27,7 @@ import { type SearchTerm, soughtBy } from "./RecordSearch.ts"
 import { type FinalError, outcomeResponse, type UnknownOutcomeError } from "./settlement/OutcomeResponse.ts"
 import { withItsRefunds, withRefunds } from "./settlement/ShownRecords.ts"
 
-/**
- * A tenant's own records. A record that belongs to another tenant, is of the other mode or does not exist gives the same
- * NotFound.
- */
+/** A tenant's own records. One of another tenant or of the other mode gives the same NotFound as none at all. */
 export class Records extends Context.Service<
   Records,
   {

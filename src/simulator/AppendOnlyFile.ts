@@ -2,14 +2,10 @@ import { type FileHandle, mkdir, open, readFile, truncate } from "node:fs/promis
 import { dirname } from "node:path"
 import { Cause, Deferred, Effect, Queue, type Scope } from "effect"
 
-/** An append-only file of lines. */
 export interface AppendOnlyFile {
   /** The lines that were there at the start. */
   readonly lines: ReadonlyArray<string>
-  /**
-   * Returns once the line is on disk or, where the file is not `synced`, once it is written. Lines that arrive together are
-   * written together.
-   */
+  /** Returns once the line is on disk or, without `synced`, once written. Lines that arrive together are written together. */
   readonly append: (line: string) => Effect.Effect<void>
   /** Returns once everything appended before it is on disk. */
   readonly settled: Effect.Effect<void>

@@ -88,10 +88,7 @@ export const onceById = ({ context, provider }: MerchantCall, id: string, refusa
   refusal
 })
 
-/**
- * Creates a transaction and plays its ending, unless the ending, the wallet or an earlier use forbids it. Responds as the
- * ending requires.
- */
+/** Creates a transaction and plays its ending, unless ending, wallet or an earlier use forbids it. Responds accordingly. */
 export const create = Effect.fnUntraced(function* (
   call: MerchantCall,
   order: Order,

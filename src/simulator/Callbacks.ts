@@ -47,7 +47,6 @@ export const sentOnce = (body: string, more: Pick<OutgoingCallback, "method" | "
   ...more
 })
 
-/** The account that a transaction belongs to. */
 export const ownerOf = <A extends { readonly clientId: string }>(
   accounts: ReadonlyArray<A>,
   { account }: SimulatedTransaction

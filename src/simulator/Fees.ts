@@ -5,8 +5,7 @@ export type PayoutMethod = "momo" | "bank" | "wallet"
 
 type Flat = Partial<Record<PayoutMethod | "other", bigint>>
 
-// Minor units of the source wallet's currency. The fees for XAF, XOF, USD, EUR, GBP and for a KES wallet are this simulator's
-// own choice.
+// Minor units of the source wallet's currency. Fees for XAF, XOF, USD, EUR, GBP and KES wallets are the simulator's choice.
 const flat: Readonly<Record<Currency, Flat>> = {
   UGX: { bank: 5400n, momo: 1000n, wallet: 500n },
   KES: { other: 3000n },

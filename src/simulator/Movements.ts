@@ -93,10 +93,7 @@ export const callbackFact = (transaction: Subject, name: string, at: number, cal
 /** Long enough for the client to have read the response. */
 export const FAILED_AFTER_MS = 300
 
-/**
- * For an order that a provider accepts first and, where there is a reason, fails immediately afterwards: the callback comes a
- * little later.
- */
+/** For an order that a provider accepts and, for a reason, fails at once: the callback comes a little later. */
 export const failsAtOnce = (
   reason: string | null,
   callbackOf: (transaction: SimulatedTransaction, planned: Pick<PlannedCallback, "says" | "signature">) => OutgoingCallback

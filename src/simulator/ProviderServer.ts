@@ -119,10 +119,7 @@ export const openProviderServer = Effect.fn("openProviderServer")(function* (
   }
 })
 
-/**
- * The number of calls that a provider lets in, and the wait that it announces to a client that it turns away; the wait may be
- * absent.
- */
+/** The calls that a provider lets in, and the wait that it announces to others, if any. */
 interface CallRate {
   readonly callsPerSecond: number
   readonly retryAfterSeconds?: number | undefined

@@ -22,16 +22,12 @@ export const knownSimulators: ReadonlyArray<KnownSimulator> = [
   simulatedWave
 ]
 
-/** The settings that simulated accounts need. */
 interface SimulatedSettings {
   readonly providers: ReadonlyArray<ProviderAccounts>
   readonly policy: { readonly providerTimeoutMs: number }
 }
 
-/**
- * The settings of a gateway with a simulator behind every provider that has no account. The credentials work only at the
- * simulator.
- */
+/** Settings with a simulator behind every provider without an account. The credentials work only at the simulator. */
 export const withSimulators = <S extends SimulatedSettings>(settings: S, baseUrlOf: (provider: string) => string): S => ({
   ...settings,
   providers: knownSimulators.map(

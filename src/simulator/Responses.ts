@@ -58,10 +58,7 @@ export const decodedOr = <A>(
   return Result.isSuccess(decoded) ? Effect.succeed(decoded.success) : Effect.fail(refuse(String(decoded.failure)))
 }
 
-/**
- * Undefined where the body is not JSON. `of` turns the text of each number into a value: a float would lose the last digits of
- * a large amount.
- */
+/** Undefined where the body is not JSON. `of` reads the text of each number: a float would lose a large amount's last digits. */
 export const exactBody = ({ body }: SimulatedRequest, of: (text: string) => unknown = (text) => text): unknown =>
   Option.getOrUndefined(parsed(body, of))
 

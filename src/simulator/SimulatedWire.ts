@@ -35,10 +35,7 @@ interface WireEndpoint<Call> {
   readonly playsItself?: boolean
 }
 
-/**
- * By method and path below the mount, as a pattern: `*` is one segment. The first match counts, and the text for `*` is the
- * parameter.
- */
+/** By method and path below the mount; `*` is one segment, whose text is the parameter. The first match counts. */
 export type WireEndpoints<Call> = Readonly<Record<string, WireEndpoint<Call>>>
 
 /** The page of the provider that a payer is sent to. Visiting it pays, once. */

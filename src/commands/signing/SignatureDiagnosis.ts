@@ -58,10 +58,7 @@ export const diagnose = (sent: Omit<SentRequest, "host">, headers: HeaderValues,
   }
 }
 
-/**
- * The bytes of a signature in any form that clients send: lower-case or upper-case hexadecimal or base64, with or without
- * `v1=`.
- */
+/** The bytes of a signature in any form that clients send: hexadecimal in either case or base64, with or without `v1=`. */
 const digestOf = (header: string): Uint8Array | undefined => {
   const text = header.replace(/^v1=/i, "")
   const bytes = /^[0-9a-f]{64}$/i.test(text) ? Buffer.from(text, "hex") : Buffer.from(text, "base64")

@@ -175,10 +175,7 @@ const decoded = (text: string): string => {
   }
 }
 
-/**
- * The mistakes that clients make with a body: they signed another text of the same JSON than they sent, or something other than
- * its hash.
- */
+/** Mistakes that clients make with a body: they signed another text of the same JSON, or something other than its hash. */
 const bodyVariations = (body: Uint8Array, isSigned: boolean): ReadonlyArray<Variation> => {
   const text = Buffer.from(body).toString("utf8")
   const hash = bodyHash(body)

@@ -32,10 +32,7 @@ const PROPOSALS_SHOWN = 20
 const CORRIDOR = "/corridors/:country/:currency/:direction/:method/change"
 const TENANT = "/tenants/:app/change"
 
-/**
- * Changes of corridors and tenants. Each page shows the effect before the change is made, and the change is made only if the
- * state is still the same.
- */
+/** Changes of corridors and tenants. Each page shows the effect first; the change is made only if the state is still the same. */
 export const makeChanges = Effect.gen(function* () {
   const corridors = yield* Corridors
   const tenants = yield* Tenants

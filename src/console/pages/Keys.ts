@@ -57,7 +57,6 @@ export const makeKeys = Effect.gen(function* () {
 
   const newestKeys = (appId: AppId) => Effect.map(tenants.keys(appId), (keys) => keys.toReversed())
 
-  /** The keys of all tenants that match. */
   const file = Effect.fn("KeysPage.file")(function* (visit: Visit): Effect.fn.Return<Answer> {
     if (mistakesIn(visit.query, []).size > 0) return yield* all(visit)
     const found = fittingTenants(yield* tenants.list, visit.query)

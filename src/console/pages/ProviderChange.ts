@@ -75,17 +75,13 @@ export const makeProviderChange = Effect.gen(function* () {
 
 const noProvider = missing("provider", "/providers", "All providers")
 
-/**
- * When the switch that the person looked at had last been changed; null where it was never set, undefined where the form does
- * not say.
- */
+/** When the switch that the person saw had last changed; null where it was never set, undefined where the form does not say. */
 const seenIn = (form: URLSearchParams): number | null | undefined => {
   const seen = form.get("seen")
   if (seen === "never") return null
   return seen !== null && /^\d{1,15}$/.test(seen) ? Number(seen) : undefined
 }
 
-/** On, or off. */
 export const switchBadge = (standing: ProviderSwitch | undefined): ComponentChild =>
   standing?.isOff === true ? badge("off", "bad") : badge("on", "good")
 

@@ -127,7 +127,6 @@ export const makeSenders = Effect.gen(function* () {
   } satisfies Room
 })
 
-/** A tenant and its sender. */
 interface Paying {
   readonly tenant: Tenant
   readonly sender: Sender | "unreadable" | null

@@ -32,10 +32,7 @@ const DELIVERIES_SHOWN = 50
 const REFRESH_SECONDS = 5
 const LONGEST_REASON = 200
 
-/**
- * One transaction: its fields, and everything that happened to it, in order. `traceUrl` contains `{trace}`; null where traces
- * cannot be viewed.
- */
+/** One transaction: its fields and its history in order. `traceUrl` contains `{trace}`; null where traces cannot be viewed. */
 export const makeTimeline = Effect.fnUntraced(function* (traceUrl: string | null) {
   const transactions = yield* Transactions
   const deliveries = yield* WebhookDeliveries

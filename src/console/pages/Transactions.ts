@@ -175,10 +175,7 @@ export const makeTransactions = Effect.gen(function* () {
   } satisfies Room
 })
 
-/**
- * Whose records a customer's words were compared with: none for a search by address, or where the storage cannot search all
- * tenants.
- */
+/** Whose records a customer's words were compared with: none for a search by address, or where storage cannot search all. */
 type Reach = "the tenant" | "every tenant" | "some tenants" | "none"
 type Said = TransactionPage<Transaction> & { readonly reach: Reach }
 
@@ -249,7 +246,6 @@ const postedEnd = (visit: Visit, place: string | null): ComponentChild => {
 
 const askedOf = ({ form: sent, query }: Visit): URLSearchParams => (sent.has("q") ? sent : query)
 
-/** One line per record, newest first. */
 const recordTable = (records: ReadonlyArray<Transaction>, none: string): ComponentChild =>
   table(
     "The newest first",

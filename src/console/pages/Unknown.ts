@@ -209,7 +209,6 @@ const ends: ReadonlyArray<readonly [Handled["what"], string]> = [
 /** The most of each kind that are named. */
 const NAMED = 100
 
-/** The result for each. */
 const ended = (handled: ReadonlyArray<Handled>, back: string): Answer =>
   page("Results", [
     ends.flatMap(([what, text]) => {

@@ -5,8 +5,7 @@ import { EXAMPLE_REFERENCE, Reference } from "../Ids.ts"
 import { MinorUnits } from "../Money.ts"
 import { FailureCode } from "../Payment.ts"
 
-// Terminal: a definite refusal. Nothing moved, and the same request with the same key can never succeed. The tag is the wire
-// code; the fields are its `details` (contract ERR-5).
+// A definite refusal: nothing moved, and the same key never succeeds. The tag is the wire code, the fields its `details` (ERR-5).
 
 export const Issue = Schema.Struct({
   path: described(Schema.String, "The field, such as `destination.msisdn`; empty for the body itself"),

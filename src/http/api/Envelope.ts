@@ -66,10 +66,7 @@ export const successEnvelope = (status: number, view: unknown): StoredResponse =
   body: json(enveloped(status, view))
 })
 
-/**
- * The success response for a record. The commit that stores it and the request that sends it both ask for it: it is encoded
- * once, so that the stored bytes are the bytes sent.
- */
+/** The success response for a record, encoded once for its commit and its request: the stored bytes are the bytes sent. */
 export const recordResponse = (status: number, record: Shown<Transaction>): StoredResponse => {
   const known = written.get(record)
   if (known?.status === status) return known
@@ -97,7 +94,6 @@ export const errorView = (error: ApiError) => {
   }
 }
 
-/** The envelope of an error. */
 export const errorEnvelope = (error: ApiError): StoredResponse => {
   const status = httpStatusByCode[error._tag]
   return { status, body: json({ code: status, message: error.message, error: errorView(error) }) }

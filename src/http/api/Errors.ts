@@ -6,8 +6,7 @@ import { RetriableError } from "../../domain/errors/Retriable.ts"
 import { TerminalError } from "../../domain/errors/Terminal.ts"
 import { type ErrorClass, httpStatusByCode } from "./Envelope.ts"
 
-// The errors as responses show them. They are derived from the domain's errors: the tag is the code, the fields are the
-// details.
+// The errors as responses show them, derived from the domain's: the tag is the code, the fields are the details.
 
 export type Code = ApiError["_tag"]
 
@@ -97,10 +96,7 @@ const enveloped = (error: Schema.Top, status: Schema.Top, identifier: string, de
     error
   }).annotate({ identifier, description })
 
-/**
- * The error envelopes: one per code, and one for any code. They bring the named schemas of every error and error class with
- * them.
- */
+/** The error envelopes, one per code and one for any. They bring the named schemas of every error and error class along. */
 export const errorEnvelopeSchemas = [
   ...members.flatMap((member) => {
     const code = codeOf(member)

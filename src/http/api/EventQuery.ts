@@ -21,7 +21,6 @@ interface EventRequest {
   readonly page: { readonly limit: number; readonly after: DeliveryCursor | null }
 }
 
-/** The request for a page. */
 export const eventRequest = (query: EventQuery): Effect.Effect<EventRequest, ValidationFailed> =>
   Effect.map(positionOf(query.cursor), (place) => ({
     filter: { from: momentOf(query.from), to: momentOf(query.to), type: query.type ?? null, reference: query.reference ?? null },

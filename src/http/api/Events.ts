@@ -69,7 +69,6 @@ export const eventSchemaName = (type: EventType): string =>
     .map((word) => `${word.slice(0, 1).toUpperCase()}${word.slice(1)}`)
     .join("")}Event`
 
-/** The summary of an event type. */
 export const eventSummary = (type: EventType): string => contents[type][0]
 
 const eventSchema = (type: EventType) =>

@@ -25,7 +25,6 @@ export class Operation extends Context.Service<
     readonly otherParameters?: RegExp
     /** With `Accept: text/csv` the successful response is a file. */
     readonly isAlsoCsv?: true
-    /** Headers of the successful response. */
     readonly responseHeaders?: Readonly<Record<string, string>>
   }
 >()("gateway/http/Operation") {}

@@ -9,10 +9,7 @@ export const MAX_PAGE = 100
 export const DEFAULT_PAGE = 50
 const LONGEST_CURSOR = 256
 
-/**
- * The member that replaces a query parameter's schema in the API description. The schema itself always describes a string, as
- * every parameter is one.
- */
+/** Replaces a query parameter's schema in the API description, because every parameter is a string to the schema itself. */
 export const PARAMETER = "x-parameter"
 
 // Digits only, because a number has many other spellings.
@@ -20,7 +17,6 @@ const Limit = Schema.String.check(
   Schema.isPattern(/^(?:[1-9][0-9]?|100)$/, { expected: `a whole number from 1 to ${MAX_PAGE}` })
 ).pipe(Schema.decodeTo(Schema.NumberFromString))
 
-/** A boolean parameter. */
 export const Flag = Schema.Literals(["true", "false"]).annotate({ [PARAMETER]: { type: "boolean" } })
 
 const momentIn = (text: string): Option.Option<Instant> => Option.filter(instantOf(text), (at) => at >= 0)

@@ -51,10 +51,7 @@ const WalletDestination = Schema.Struct({
   description: "A recipient with a wallet at the provider: exactly one of `msisdn`, `email` and `tag`"
 })
 
-/**
- * The recipient. `country` comes from the destination, never from the body; a wallet has exactly one of `msisdn`, `email` and
- * `tag`.
- */
+/** The recipient. `country` comes from the destination, not the body; a wallet has exactly one of `msisdn`, `email` and `tag`. */
 export const Destination = Schema.Union([MomoDestination, BankDestination, WalletDestination]).annotate({
   identifier: "Destination",
   description: "Who is paid. `type` is the same as the request's `method`"

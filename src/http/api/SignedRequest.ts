@@ -13,10 +13,7 @@ export interface EdgeRequest {
   readonly body: Uint8Array
   /** Null on unsigned paths. */
   readonly caller: Caller | null
-  /**
-   * The nonce of a request that claims an idempotency key, to be spent with the claim. Null for other requests: the edge has
-   * spent theirs.
-   */
+  /** The nonce of a request that claims an idempotency key, spent with the claim. Null for others: the edge has spent theirs. */
   readonly nonce: RequestNonce | null
   /** How long the claim of its key may take. */
   readonly claimWithinMs: number

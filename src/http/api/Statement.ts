@@ -80,7 +80,6 @@ interface StatementRequest {
   readonly page: { readonly limit: number; readonly after: StatementPosition | null }
 }
 
-/** Decodes the query of a page. */
 export const statementRequest = (query: StatementQuery): Result.Result<StatementRequest, ValidationFailed> => {
   const after = query.cursor === undefined ? null : placeOf(query)
   if (query.cursor !== undefined && after === null)

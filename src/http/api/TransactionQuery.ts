@@ -63,10 +63,7 @@ const METADATA = "metadata."
 /** The names of the parameters that `metadataFilter` describes. */
 export const metadataNames = /^metadata\..+$/s
 
-/**
- * A parameter whose name contains one of the tenant's own names. Each member of the metadata is its own parameter:
- * `?metadata.order=A-1`.
- */
+/** A parameter whose name contains one of the tenant's own, one for each member of the metadata: `?metadata.order=A-1`. */
 export const metadataFilter = {
   name: "metadata",
   in: "query",

@@ -144,10 +144,7 @@ const TOO_MANY_ITEMS = `must be a list of at most ${MOST_ITEMS} items`
 
 const isLong = (tree: JsonTree | undefined): boolean => Array.isArray(tree) && tree.length > MOST_ITEMS
 
-/**
- * The members that the schema left out, because the contract does not name them. Metadata belongs to the tenant and is not
- * searched.
- */
+/** The members that the schema dropped, because the contract does not name them. Metadata is the tenant's and is not searched. */
 function* unnamed(tree: JsonObject, wire: unknown, place: JsonPath | null): Generator<string, void> {
   for (const name of Object.keys(tree)) {
     const here = childPath(place, name)

@@ -47,10 +47,7 @@ class ManualMissing extends Schema.TaggedError<ManualMissing>()("ManualMissing",
   }
 }
 
-/**
- * Reads every file of the manual, when the server starts. A Markdown page has no file extension in its URL, and a README has
- * its folder's URL.
- */
+/** Reads the manual when the server starts. A page's URL has no file extension, and a README has its folder's URL. */
 export const readManual = (root: string = ROOT): Effect.Effect<ReadonlyArray<ManualFile>, ManualMissing> =>
   Effect.map(
     Effect.forEach(folders, ({ at, folder }) => readFolder(root, folder, at), { concurrency: "unbounded" }),

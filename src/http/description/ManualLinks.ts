@@ -21,10 +21,7 @@ export const targetOf = (
 const FENCED = /(^```[^]*?^```$)/m
 const LINK = /\[([^\]]*)\]\(([^)\s]+)\)/g
 
-/**
- * A page as Markdown whose links lead to served Markdown. A link to an unserved file becomes text that names its place in the
- * repository.
- */
+/** A page as Markdown whose links lead to served Markdown. A link to any other file becomes text with its repository path. */
 export const servedMarkdown = (page: ManualFile, all: ReadonlyArray<ManualFile>): string =>
   page.text
     .split(FENCED)

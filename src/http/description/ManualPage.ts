@@ -5,10 +5,7 @@ import type { ManualFile } from "./ManualFiles.ts"
 import { targetOf } from "./ManualLinks.ts"
 import { escaped, header, LANGUAGES, manualScript, opening, rooms } from "./ManualLook.ts"
 
-/**
- * Renders a Markdown file as a page that works without its script. `all`: the whole manual; a link to anything else becomes
- * text.
- */
+/** A Markdown file as a page that works without its script. `all`: the whole manual; any other link becomes text. */
 export const manualPage = (page: ManualFile, all: ReadonlyArray<ManualFile>): string => {
   const room = rooms.find(({ at }) => isIn(at, page))
   const siblings = room === undefined ? [] : pagesOf(room.at, all)

@@ -32,7 +32,6 @@ export const errorResponsesOf = (route: HttpRoute): Readonly<Record<string, Tree
   return Object.fromEntries([...listed, ["default", anyOther]])
 }
 
-/** An example of every code, by the code. */
 export const exampleComponents: Tree = Object.fromEntries(
   errorExamples.map((error) => {
     const value: unknown = JSON.parse(errorEnvelope(error).body)

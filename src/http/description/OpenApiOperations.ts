@@ -67,7 +67,6 @@ export const operationOf = (name: string, generated: Tree): Tree => {
   }
 }
 
-/** Code samples for sending the request. */
 const samplesOf = (
   { method, template }: HttpRoute,
   own: Operation["Service"],

@@ -15,10 +15,7 @@ export const treeOf = (node: unknown): Tree => (isTree(node) ? node : {})
 export const wireSchema = (node: unknown): unknown =>
   mapped(node, (tree) => withAmounts(withMembers(withOneSchema(withIntegers(withoutEnd(tree))))))
 
-/**
- * The named schemas in wire form. The generator numbers the names of equal schemas; here they are merged again, and a union of
- * named schemas gets its discriminator.
- */
+/** The named schemas in wire form. Equal ones, which the generator numbers, are merged; a union of them gets a discriminator. */
 export const namedSchemas = (document: Tree): { readonly schemas: Tree; readonly named: (node: unknown) => unknown } => {
   const generated = treeOf(wireSchema(document))
   const aliases = new Map<string, string>()
@@ -90,10 +87,7 @@ const withIntegers = (tree: Tree): Tree => {
 
 const isNotFinite = (values: unknown): boolean => Array.isArray(values) && values.includes("Infinity")
 
-/**
- * The generator puts checks and descriptions into `allOf`; those that do not contradict the surrounding schema are merged into
- * it.
- */
+/** The generator puts checks and descriptions into `allOf`; what does not contradict the surrounding schema is merged into it. */
 const withOneSchema = (tree: Tree): Tree => {
   const { allOf, ...own } = tree
   if (!Array.isArray(allOf)) return tree

@@ -13,10 +13,7 @@ export interface CurlRequest {
   readonly headers: Readonly<Record<string, string>>
 }
 
-/**
- * A shell script that signs and sends one request, with only a POSIX shell, openssl and curl. It reads the parts of the key and
- * the path parameters from the environment.
- */
+/** A shell script that signs and sends one request, with a POSIX shell, openssl and curl; the key is in the environment. */
 export const signedCurl = ({ body, hasKey, headers, method, path }: CurlRequest): string => {
   const given = path.replace(/\{(\w+)\}/g, (_, name: string) => `\${${name.toUpperCase()}:?}`)
   const own = Object.entries(headers).map(([name, value]) => `-H "${name}: ${value}"`)

@@ -7,7 +7,6 @@ import { handlersOf } from "../edge/Endpoints.ts"
 import { singleValue } from "../edge/RequestHeaders.ts"
 import { respond } from "../edge/Response.ts"
 
-/** Saved recipients, masked. */
 export const beneficiariesHandlers = Effect.gen(function* () {
   const book = yield* BeneficiaryBook
   return handlersOf("beneficiaries", {

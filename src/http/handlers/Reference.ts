@@ -14,7 +14,6 @@ import { handlersOf } from "../edge/Endpoints.ts"
 import { respond, respondEach } from "../edge/Response.ts"
 import type { JsonTree } from "../json/StrictJson.ts"
 
-/** Banks, bank accounts, corridors and countries. */
 export const referenceHandlers = Effect.gen(function* () {
   const reference = yield* Reference
   return handlersOf("reference", {
@@ -69,7 +68,6 @@ export const resolveBody = (body: JsonTree): Result.Result<Body<BankAccount>, Bo
     return { command: account.success, fingerprint: reveal(account.success), ignored }
   })
 
-/** The tenant's capabilities. */
 export const capabilitiesHandlers = Effect.gen(function* () {
   const capabilities = yield* Capabilities
   const limits = yield* LimitUses

@@ -48,7 +48,6 @@ export const descriptionHandlers = Effect.sync(() => {
   })
 })
 
-/** The scripts and styles of the documentation page. */
 export const docsAssetsHandlers = Effect.gen(function* () {
   const { script, style } = yield* readDocsAssets
   const serve = (asset: Effect.Effect<StaticText>) =>

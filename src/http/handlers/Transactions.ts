@@ -19,7 +19,6 @@ const rawView = ({ rawRequest, rawResponse, transaction }: RawTransaction) => ({
   provider_reference: transaction.providerReference
 })
 
-/** Reads of payouts and collections. */
 export const transactionsHandlers = Effect.gen(function* () {
   const records = yield* Records
   return handlersOf("transactions", {

@@ -22,7 +22,6 @@ import { handlersOf } from "../edge/Endpoints.ts"
 import { respond, respondEach } from "../edge/Response.ts"
 import type { JsonTree } from "../json/StrictJson.ts"
 
-/** A tenant's webhook endpoint and its deliveries. */
 export const webhooksHandlers = Effect.gen(function* () {
   const webhooks = yield* Webhooks
   return handlersOf("webhooks", {

@@ -20,10 +20,7 @@ export const childPath = (within: JsonPath | null, name: string | number): JsonP
 /** An issue at a place. Its message continues the path ("amount_minor", "is required") and never holds the value. */
 export const issueAt = (place: JsonPath | null, message: string): Issue => ({ path: pathOf(place), message })
 
-/**
- * The first `MOST_ISSUES` distinct issues of several generators. The generators stop at the bound, so that a body with a
- * thousand mistakes costs no more than one with a few dozen.
- */
+/** The first `MOST_ISSUES` distinct issues of several generators, which stop there: a thousand mistakes cost no more. */
 export const bounded = (...walks: ReadonlyArray<Iterable<Issue>>): ReadonlyArray<Issue> => {
   const found = new Map<string, Issue>()
   for (const walk of walks)

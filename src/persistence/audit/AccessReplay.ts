@@ -4,8 +4,7 @@ import { iso } from "../../domain/Instant.ts"
 import { ProposalKind } from "../../domain/Proposal.ts"
 import type { ChainedRow } from "../vault/AuditChain.ts"
 
-// The permissions according to the audit log, replayed row by row. Each row of an access table has a name and a text: here from
-// the log, in AccessRows from the database.
+// The permissions by the audit log, replayed row by row. A row has a name and a text, like the database's in AccessRows.
 
 type Details = Readonly<Record<string, string>>
 

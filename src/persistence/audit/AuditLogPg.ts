@@ -111,8 +111,7 @@ interface Chain {
 
 /**
  * Recomputes the chain from its first row to its head, and visits each row that a gateway wrote. It continues after a forged
- * row: the next genuine row is chained to the stored one, so that a forged row cannot hide later changes. `isWhole`: no row is
- * missing.
+ * row: the next genuine row is chained to it, so that it cannot hide later changes. `isWhole`: no row is missing.
  */
 export const verifyChain = Effect.fnUntraced(function* ({ exported, keyed, sql, visit }: Chain) {
   // Read first, so that rows appended in the meantime are beyond it.

@@ -10,10 +10,7 @@ const heads = rowsOf(HeadRow)
 const done = rowsOf(Schema.Struct({}))
 const changes = rowsOf(Schema.Struct({ isChanged: Schema.Boolean }))
 
-/**
- * A change as `change_access` knows it, and the columns to write, as JSON: bytes and large numbers are texts that the database
- * parses.
- */
+/** A change as `change_access` knows it, and the columns to write, as JSON: bytes and large numbers are texts. */
 export interface AccessChange {
   readonly change:
     | "tenant create"

@@ -25,10 +25,7 @@ export const readCommitSettings = Effect.fnUntraced(function* (sql: SqlClient.Sq
   return [...servers.values()]
 })
 
-/**
- * Why a gateway must not start, in one line: some server would not keep commits after a crash. Our own sessions have been
- * checked before.
- */
+/** Why a gateway must not start, in one line: some server would not keep commits after a crash. Ours has been checked before. */
 export const commitsObstacle = Effect.gen(function* () {
   return forgetfulServers(yield* readCommitSettings(yield* SqlClient.SqlClient, yield* EveryTenant))
 }).pipe(DatabaseError.explain("look at the database's servers"))

@@ -8,15 +8,9 @@ import { ofAll, ofTenants, type TenantFilter } from "../connection/TenantFilter.
 import { cachedShards, type ServerTenants, type Shard } from "./Shards.ts"
 import { type Answered, silentServers, unanswered } from "./SilentServers.ts"
 
-/**
- * A server that has not answered by then which tenants have due rows is left out of this claim, and its answer is used for the
- * next one, so that the others' work does not wait.
- */
+/** A server that does not answer by then which tenants have due rows is left out; its answer is for the next claim. */
 const DUE_MS = 500
-/**
- * After this time a claim takes nothing more: what it has is leased from its start, and the shards of a slow server would delay
- * work on the others.
- */
+/** After this time a claim takes nothing more: its leases run from its start, and a slow server would delay the others. */
 const TAKE_MS = 1_000
 /** How many shards are claimed from at the same time. */
 const SHARDS_AT_ONCE = 4
@@ -234,10 +228,7 @@ export const sharesOf = (
     .map((shard, at, all) => ({ ...shard, share: Math.floor(limit / all.length) + (at < limit % all.length ? 1 : 0) }))
     .filter(({ share }) => share > 0)
 
-/**
- * Repeated queries that must not delay their caller. A late answer is kept and used for the same query the next time; a query
- * that was late the last time is not waited for at all.
- */
+/** Repeated queries that must not delay their caller. A late answer is kept for the next time, which then does not wait. */
 const lateAnswers = Effect.fnUntraced(function* <A>(withinMs: number) {
   const scope = yield* Effect.scope
   const underWay = new Map<string, Fiber.Fiber<A>>()

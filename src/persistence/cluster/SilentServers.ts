@@ -4,10 +4,7 @@ import { AnswerBoundMs, PlannedAnew } from "../connection/BoundedClient.ts"
 import { sqlState } from "../connection/DatabaseSpans.ts"
 import type { ServerTenants } from "./Shards.ts"
 
-/**
- * A statement that waits for a lock ends sooner, by `lock_timeout` (of a worker: docs/citus.md); one that takes longer waits
- * for something else.
- */
+/** A wait for a lock ends sooner, by `lock_timeout` (of a worker: docs/citus.md); a longer statement waits for something else. */
 const ANSWER_MS = 7_000
 /** A statement without a result by then has its server probed, and again after the same time. */
 const SUSPECT_MS = 1_000

@@ -1,21 +1,12 @@
-/**
- * Every advisory lock that the gateway takes, so that no two use the same number. All are released at the end of the
- * transaction, except the one for the master key.
- */
+/** Every advisory lock that the gateway takes. All but the master key's are released at the end of their transaction. */
 export const advisoryLocks = {
   /** One node migrates; the others wait for it. */
   migrations: 7001,
-  /**
-   * One node claims deliveries at a time, so that each endpoint's limit is counted over all nodes. On Citus there is one lock
-   * per shard, with the shard's number.
-   */
+  /** One node claims deliveries at a time, so that endpoints' limits count over all nodes. On Citus one lock per shard. */
   deliveryClaims: 7002,
   /** One node creates or retires partitions; the others skip it. */
   partitions: 7003,
-  /**
-   * Every node shares it for as long as it runs, and a change of the master key takes it exclusively. It is held by a session
-   * and released with it.
-   */
+  /** Every running node's session shares it, and a change of the master key takes it exclusively. */
   masterKey: 7004,
   /** One step of a tenant's webhook recovery at a time; with the tenant's hash. */
   recoveries: 7005,

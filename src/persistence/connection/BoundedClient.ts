@@ -16,10 +16,7 @@ export interface StatementTimeouts {
   readonly answerMs: number
 }
 
-/**
- * Whether statements may share a connection, where each waits for the one before it. Not on Citus, where a statement may wait
- * for a worker of its own.
- */
+/** Whether statements may share a connection, one waiting for another. Not on Citus, where each may wait for its own worker. */
 export interface Sharing {
   isAllowed: boolean
 }

@@ -50,17 +50,11 @@ export const columnsOf = <Row>(columns: Readonly<Record<string, Column<Row>>>) =
 export const callOf = (name: string, columns: ReadonlyArray<string>): string =>
   `${name}(${columns.map((column, index) => `p_${column} => $${index + 1}`).join(", ")})`
 
-/**
- * As `callOf`, for a function of one tenant (FunctionFiles.ts), which is the first column. A NULL there would crash Citus's
- * coordinator.
- */
+/** As `callOf`, for a function of one tenant (FunctionFiles.ts), its first column. A NULL there would crash the coordinator. */
 export const callOfTenant = (name: string, [tenant, ...columns]: ReadonlyArray<string>): string =>
   `${name}_of_tenant(${[`p_${tenant} => coalesce($1, '')`, ...columns.map((column, index) => `p_${column} => $${index + 2}`)].join(", ")})`
 
-/**
- * PostgreSQL can store neither NUL nor lone surrogates, and a provider's text that contains one must not prevent a fact from
- * being written.
- */
+/** PostgreSQL stores neither NUL nor lone surrogates, and a provider's text with one must not keep a fact from being written. */
 export const storable = <A>(value: A): A | string =>
   typeof value === "string" && (value.includes("\u0000") || !value.isWellFormed())
     ? value.replaceAll("\u0000", "").toWellFormed()

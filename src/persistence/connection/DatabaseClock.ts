@@ -23,10 +23,7 @@ const NANOS_A_MICRO = 1_000n
 const NANOS_A_MS = 1_000_000n
 const JUMP_NANOS = BigInt(SKEW_AT_MOST_MS) * NANOS_A_MS
 
-/**
- * The offset of this machine's clock from the database's, in milliseconds; positive when it is ahead. A change of either clock
- * shows at once.
- */
+/** This machine's clock minus the database's, in milliseconds. A change of either clock shows at once. */
 export class ClockSkew extends Context.Service<ClockSkew, { readonly milliseconds: Effect.Effect<number> }>()(
   "gateway/persistence/ClockSkew"
 ) {}
@@ -37,10 +34,7 @@ export interface DatabaseTime {
   /** The program's clock from now on: the database's time, behind it by at most one read's round trip and never ahead of it. */
   readonly clock: Clock.Clock
   readonly skew: ClockSkew["Service"]
-  /**
-   * The leaps of that time: it went forward by more than the time that passed, or without proof that it passed. An earlier
-   * record may be younger than it seems.
-   */
+  /** The leaps of that time, further than the time that passed, or without proof: an earlier record may be younger. */
   readonly leaps: Effect.Effect<ReadonlyArray<ClockLeap>>
   /** The first time that was read. */
   readonly begunAt: number
@@ -65,15 +59,11 @@ export const makeDatabaseTime = Effect.fnUntraced(function* <E, R>(
     const askedAt = machine.monotonicTimeNanosUnsafe()
     const nanos = (yield* readMicros) * NANOS_A_MICRO
     const answeredAt = machine.monotonicTimeNanosUnsafe()
-    // The database read its clock some time between the question and the answer, so the origin of the monotonic clock lies
-    // between these two.
+    // The database read its clock between the question and the answer, so the monotonic clock's origin lies between these two.
     return { earliest: nanos - answeredAt, latest: nanos - askedAt }
   })
 
-  /**
-   * The time of day minus the monotonic clock. It changes when the time of day is set, or when the machine, and with it the
-   * monotonic clock, is suspended.
-   */
+  /** The time of day minus the monotonic clock: changes when the former is set, or the latter is suspended with the machine. */
   const offset = () => machine.currentTimeNanosUnsafe() - machine.monotonicTimeNanosUnsafe()
 
   let origin = (yield* reading).earliest

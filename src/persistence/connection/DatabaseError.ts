@@ -4,10 +4,7 @@ import { MessageError } from "../../runtime/MessageError.ts"
 import { sqlState } from "./DatabaseSpans.ts"
 import { reasonOf } from "./servers/FailureText.ts"
 
-/**
- * One line for the person who starts the gateway: the database cannot be reached, or is not one of ours. No code distinguishes
- * its kinds.
- */
+/** One line for the person who starts the gateway: the database cannot be reached, or is not one of ours. */
 export class DatabaseError extends MessageError("DatabaseError") {
   /** Turns a statement's failure into `<doing>: <the database's own words>`. */
   static readonly explain =

@@ -23,10 +23,7 @@ const timedBy =
       )
     })
 
-/**
- * For statements that write and commit, except workers' claims, which commit many times a second, usually with no rows: they
- * would hide how long the others take.
- */
+/** For statements that commit, except workers' claims: these commit many times a second and would hide the others. */
 export const timedCommit = timedBy(commits)
 
 export const timedWait = timedBy(connectionWaits)

@@ -57,10 +57,7 @@ export const usableRoute = (url: string): Effect.Effect<DatabaseRoute, DatabaseE
   return typeof route === "string" ? new DatabaseError(`DATABASE_URL ${route}`) : Effect.succeed(route)
 }
 
-/**
- * How the driver encrypts the connection; undefined when the address leaves it to the driver, which then verifies at least as
- * strictly.
- */
+/** How the driver encrypts the connection; undefined when the driver decides, which then verifies at least as strictly. */
 export const databaseTls = Effect.fnUntraced(function* (way: DatabaseRoute) {
   switch (way.encryption) {
     case "none":

@@ -1,7 +1,4 @@
-/**
- * The tables of tenants. Each is distributed by app_id, so that all rows of one tenant are on one server. A table comes after
- * those that it refers to.
- */
+/** Distributed by app_id, so that all rows of one tenant are on one server. A table comes after those that it refers to. */
 export const tenantTables = [
   "tenants",
   "api_keys",

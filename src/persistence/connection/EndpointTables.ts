@@ -2,8 +2,7 @@ import type { SqlClient } from "effect/sql"
 import type { Mode } from "../../domain/Ids.ts"
 import { DEFAULT_ENDPOINT, type EndpointName, queueOf } from "../../domain/WebhookEndpoint.ts"
 
-// The endpoint `default` is in the tables that the previous release knows, all others in twin tables (0050_named_endpoints),
-// which have `queue` in place of the mode.
+// The previous release knows the tables of `default`. Others have twin tables (0050_named_endpoints), with `queue` for the mode.
 
 /** Turns a statement about `default` into one about named endpoints. */
 export const ofNamedEndpoints = (text: string): string =>

@@ -20,11 +20,10 @@ const READ_ONLY = "25006"
 const PROVES_NOTHING: ReadonlyArray<string> = ["42501", "53400"]
 
 /**
- * Checks every few seconds whether the database accepts what a payment writes, and returns why it does not, in one line; null
- * when it does. A transaction writes a message to the write-ahead log and commits, as a payment does, including the wait for a
- * standby. Before that it fills a temporary file of a megabyte, because a full disk may still accept a short commit. No table
- * grows, and every role may do both. On Citus this checks the coordinator: a worker with a full disk stops only its own
- * tenants.
+ * Checks every few seconds whether the database accepts what a payment writes, and why not, in one line; null when it does. A
+ * transaction writes a message to the write-ahead log and commits, as a payment does, including the wait for a standby. Before
+ * that it fills a temporary file of a megabyte, because a full disk may still accept a short commit. No table grows, and every
+ * role may do both. On Citus this checks the coordinator: a worker with a full disk stops only its own tenants.
  */
 export const makeWriteProbe = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
   let refusal: string | null = "it is not known yet whether the database takes writes"

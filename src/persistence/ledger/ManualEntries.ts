@@ -57,7 +57,6 @@ const decodeCreated = Schema.decodeUnknownEffect(Schema.Array(Schema.Struct({ cr
 const decodeAdjustments = Schema.decodeUnknownEffect(Schema.Array(AdjustmentRow))
 const encodePosition = Schema.encodeSync(Schema.toCodecJson(FloatPosition))
 
-/** The row in the port's form. */
 export const positionOf = (row: typeof PositionRow.Type): FloatPosition => ({
   currency: row.currency,
   // A tenant cannot use what it owes.

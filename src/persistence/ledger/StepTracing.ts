@@ -24,7 +24,6 @@ const batchSizes = labelledMetric((attributes: { readonly step: string }) =>
   })
 )
 
-/** Passes a step on together with its span. */
 export const withTraceparent =
   <Step extends object, Result>(commit: (step: Traced<Step>) => Effect.Effect<Result>) =>
   (step: Step): Effect.Effect<Result> =>

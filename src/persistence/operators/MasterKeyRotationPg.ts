@@ -110,10 +110,7 @@ const make = Effect.fnUntraced(function* (masterKey: Redacted.Redacted) {
     }
   })
 
-  /**
-   * A value that is overwritten in the meantime is left alone: it may be sealed under the old key again, which the next pass
-   * finds.
-   */
+  /** A value that is overwritten meanwhile is left alone: the next pass finds it if it was sealed under the old key again. */
   const rewrap = (column: SealedColumn, from: KeyObject, { key, purpose, sealed: value }: Row) =>
     Option.match(openBytes(from, purpose, value), {
       onNone: () => Effect.succeed(NOTHING),
@@ -130,10 +127,7 @@ const make = Effect.fnUntraced(function* (masterKey: Redacted.Redacted) {
           )
     })
 
-  /**
-   * Repeats passes over the columns until one finds nothing under the old key; adds the numbers of re-wrapped values to
-   * `counts`.
-   */
+  /** Repeats passes over the columns until one finds nothing under the old key; adds what was re-wrapped to `counts`. */
   const rewrapAll = Effect.fnUntraced(function* (
     columns: ReadonlyArray<SealedColumn>,
     from: KeyObject,
@@ -193,8 +187,7 @@ const make = Effect.fnUntraced(function* (masterKey: Redacted.Redacted) {
       yield* auditTrail(sql, keyedHashWith(yield* ourKey)).write(audit)
     })
     yield* sql.withTransaction(last).pipe(Effect.catchTag("SqlError", (error) => Effect.die(error)))
-    // From here on no gateway starts with the old key. One that was still running may have sealed something while our own keys
-    // were re-wrapped.
+    // From here on no gateway starts with the old key. One that still ran may have sealed something in the meantime.
     yield* rewrapAll(others, from, counts)
     return counts satisfies RewrappedCounts
   }, Effect.scoped)

@@ -18,7 +18,6 @@ export interface EmbeddedDatabase {
   readonly username: string
   readonly password: Redacted.Redacted
   readonly database: string
-  /** The folder of its files. */
   readonly folder: string
   /** PostgreSQL's own version, such as `18.4`. */
   readonly version: string
@@ -39,10 +38,7 @@ const MAX_STARTS = 20
 const RESTART_PAUSE_MILLIS = 250
 const WATCH_INTERVAL = "1 second"
 
-/**
- * A real PostgreSQL from the installed package, with one cluster per data folder. The server is a separate process: it
- * continues however we end, and the next caller adopts it.
- */
+/** A PostgreSQL from the installed package, one cluster per data folder, in a process that outlives us: the next adopts it. */
 export const EmbeddedPostgres = {
   /**
    * Creates the cluster on first use, starts its server or adopts the running one, and returns when it accepts connections.
@@ -70,10 +66,7 @@ export const EmbeddedPostgres = {
     yield* withFolderLock(join(dataDir, "postgres.lock"))(PostgresServer.stop(folder))
   }),
 
-  /**
-   * Never ends: checks every second whether the server lives, and starts it again. For the one process that owns the data
-   * folder.
-   */
+  /** Never ends: checks every second whether the server lives, else starts it. For the one process that owns the folder. */
   keepRunning: Effect.fn("EmbeddedPostgres.keepRunning")(function* (path: string): Effect.fn.Return<never> {
     return yield* Effect.forever(Effect.delay(revive(path), WATCH_INTERVAL))
   }),

@@ -7,10 +7,7 @@ import { LocalProcess } from "./LocalProcess.ts"
 const POLL_MILLIS = 100
 const MAX_POLLS = 1_200
 
-/**
- * Runs `use` while no other process holds the lock file. A lock whose process is gone is taken over. Fails after waiting two
- * minutes for a live holder.
- */
+/** Runs `use` while no other process has the lock file. A dead one's lock is taken over. Waits two minutes for a live one. */
 export const withFolderLock = (file: string) =>
   Effect.fnUntraced(function* <A>(use: Effect.Effect<A, EmbeddedPostgresError>): Effect.fn.Return<A, EmbeddedPostgresError> {
     for (let poll = 0; poll < MAX_POLLS; poll++) {
@@ -26,10 +23,7 @@ export const withFolderLock = (file: string) =>
     return yield* new EmbeddedPostgresError(`another process holds ${file} and does not finish`)
   })
 
-/**
- * The file appears with its content or not at all: link(2) fails when the name exists, as O_EXCL does, but after the content is
- * written.
- */
+/** The file appears with its content or not at all: link(2), as O_EXCL, fails when the name exists, but after the write. */
 const takeLock = Effect.fnUntraced(function* (file: string) {
   const own = yield* LocalProcess.identity(process.pid)
   const draft = `${file}.${randomBytes(6).toString("hex")}`

@@ -24,10 +24,7 @@ export const PostgresInstall = {
     (await installedFolder()).version.split(".", 1).join("")
   ),
 
-  /**
-   * PostgreSQL refuses to run as root. When we are root, it runs as the cluster's owner if there is one, otherwise as an
-   * unprivileged account.
-   */
+  /** PostgreSQL refuses to run as root. Root runs it as the cluster's owner if there is one, else as an unprivileged account. */
   account: (cluster: string): Effect.Effect<Account, EmbeddedPostgresError> =>
     EmbeddedPostgresError.attempt("choose an account for PostgreSQL", async () => {
       if (process.getuid?.() !== 0) return undefined
@@ -89,10 +86,7 @@ const accountOf = (passwd: string): { readonly uid: number; readonly gid: number
   )
 }
 
-/**
- * Checks a permission bit (4 read, 1 search or execute) as the kernel does: the owner's, otherwise the group's, otherwise the
- * others'.
- */
+/** Checks a permission bit (4 read, 1 search or execute) as the kernel does: the owner's, else the group's, else the others'. */
 const allows = (account: NonNullable<Account>, { uid, gid, mode }: Stats, bit: number): boolean => {
   const shift = uid === account.uid ? 6 : gid === account.gid ? 3 : 0
   return ((mode >> shift) & bit) === bit

@@ -39,10 +39,7 @@ const PORTS = { from: 20_000, to: 32_000 }
 const NO_PROCESS = 2_147_483_647
 
 export const PostgresServer = {
-  /**
-   * The server of a cluster; `none` when it is not running, even if `postmaster.pid` names a process, because numbers are
-   * reused.
-   */
+  /** The server of a cluster; `none` when it is not running, even if `postmaster.pid` names a process (numbers are reused). */
   find: Effect.fn("PostgresServer.find")(function* (folder: string) {
     const text = yield* readPidFile(folder)
     if (text === undefined) return Option.none()
@@ -115,8 +112,7 @@ const readPidFile = (folder: string) =>
 
 /**
  * After a reboot the process number in `postmaster.pid` can be another program's, and PostgreSQL refuses to start. Since it is
- * not a server of this folder, the number is replaced; the other lines stay, because PostgreSQL uses them to find surviving
- * backends.
+ * not a server of this folder, the number is replaced; PostgreSQL uses the other lines to find surviving backends.
  */
 const freePidFile = Effect.fnUntraced(function* (folder: string) {
   const text = yield* readPidFile(folder)

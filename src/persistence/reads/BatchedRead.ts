@@ -6,16 +6,12 @@ import { OnTenantServer } from "../connection/ServerSlots.ts"
 import { makeBatcher } from "../connection/StepBatch.ts"
 import { ofAll, ofTenants, type TenantFilter } from "../connection/TenantFilter.ts"
 
-// Effect's RequestResolver would work too, but costs at least twice as much: 12 µs per query instead of 5 (`npm run bench --
-// --part batched-read`).
+// Effect's RequestResolver costs at least twice as much: 12 µs per query instead of 5 (`npm run bench -- --part batched-read`).
 
 /** A read by key takes milliseconds. Without a result after this time it is given up and repeated on another connection. */
 const READ_MS = 4_000
 
-/**
- * Answers concurrent queries with one statement. Each sees the database as of after it was asked. `statement` returns one
- * answer per query, in their order; a failure is a defect.
- */
+/** Answers concurrent queries with one later statement. `statement` returns their answers in order; a failure is a defect. */
 export const makeBatchedRead = <Question, Answer, E>(
   statement: (questions: ReadonlyArray<Question>) => Effect.Effect<ReadonlyArray<Answer>, E>
 ): Effect.Effect<(question: Question) => Effect.Effect<Answer>, never, Scope.Scope> => {

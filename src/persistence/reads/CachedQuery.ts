@@ -4,10 +4,7 @@ import { TooLate } from "../../runtime/TooLate.ts"
 
 // Effect's cached effects count their age from the result. A late result would be trusted for too long.
 
-/**
- * Every node sees an operator's change within this time. It counts from when the query was sent, not from when its result
- * arrived, which may be late.
- */
+/** Every node sees a change within this time. It counts from the sending of the query, not from its result, which may be late. */
 const FRESH_MS = 1_000
 /** A result that is older than this is still used, but the next query is sent, so that callers rarely wait for one. */
 const QUERY_EVERY_MS = 500
@@ -19,19 +16,13 @@ export interface CachedQuery<A> {
   readonly newest: Effect.Effect<Option.Option<A>>
   /** The last result, at this time of `monotonicClock`; none when it is too old, and the caller has to wait for `newest`. */
   readonly recent: (now: number) => Option.Option<A>
-  /**
-   * As `newest`, but sends another query for this caller when there is none. Dies when the database does not answer that
-   * either.
-   */
+  /** As `newest`, but sends another query for this caller when there is none. Dies when that is not answered either. */
   readonly get: Effect.Effect<A>
   /** Discards earlier results. Call it after a change by this process. */
   readonly forget: Effect.Effect<void>
 }
 
-/**
- * Caches a query whose result every request needs and that rarely changes: it is sent at most twice a second, however many
- * callers there are.
- */
+/** Caches a query that every request needs and that rarely changes: it is sent at most twice a second for all callers. */
 export const cachedQuery = Effect.fnUntraced(function* <A>(question: Effect.Effect<A>) {
   const scope = yield* Effect.scope
   const clock = yield* monotonicClock

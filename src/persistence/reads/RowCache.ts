@@ -7,8 +7,7 @@ import { ofAll, type TenantFilter } from "../connection/TenantFilter.ts"
 import { makeBatchedRead, makeTenantRead } from "./BatchedRead.ts"
 import { cachedQuery, freshResult } from "./CachedQuery.ts"
 
-// Effect's Cache expires by time only. With the version of the rows beside it, a read here costs as much as there without one
-// (`npm run bench -- --part row-cache`).
+// Effect's Cache expires by time only; with the rows' version beside it, it is no faster (`npm run bench -- --part row-cache`).
 
 /** A change without an audit row, by a migration or by hand, is seen within this time. */
 const CACHED_MS = 10_000
@@ -18,10 +17,7 @@ const MOVED_EVERY_MS = 1_000
 const heads = rowsOf(Schema.Struct({ sequence: Schema.BigInt }))
 
 export interface CachedRows<Value> {
-  /**
-   * The row as it is in the database, or was at most a second ago. Dies when the database does not answer in time: nothing
-   * older is returned.
-   */
+  /** The row as it is in the database, or was at most a second ago. Dies when the database does not answer in time. */
   readonly get: (key: string) => Effect.Effect<Value>
 }
 
@@ -32,10 +28,7 @@ export interface CacheOptions<Value, E> {
   readonly tenantOf?: (key: string) => string
   /** How many keys are cached; the least recently used one is evicted. */
   readonly atMost: number
-  /**
-   * For rows that any client can ask for although they do not exist: absent rows are cached separately, so that they evict no
-   * existing row.
-   */
+  /** For rows that any client can ask for without their existing: absent ones have their own cache and evict no other row. */
   readonly absent?: { readonly is: (value: Value) => boolean; readonly atMost: number }
 }
 

@@ -180,8 +180,7 @@ const BOTH_MODES = "both"
 
 /**
  * The part of `CodesPg` that counts codes and knows to whom they were sent. It owns code_requests and sent_codes. The row of
- * the number is locked by its upsert, then the windows by name, so that requests for one number are counted one after the
- * other.
+ * the number is locked by its upsert, then the windows by name, so that requests for one number are counted in turn.
  */
 const sentCodes = (
   sql: SqlClient.SqlClient,
@@ -190,8 +189,7 @@ const sentCodes = (
   /** When the number may get the next code; null when it may now, and is counted. */
   const countNumber = Effect.fnUntraced(function* ({ appId, at, partyHash }: CountedCode, atMost: number, windowMs: number) {
     const own = sql`app_id = ${appId} AND mode = ${BOTH_MODES} AND party_hash = ${partyHash}`
-    // An existing row is locked by the conflict. Its new value is computed here, because Citus allows no subquery in ON
-    // CONFLICT.
+    // The conflict locks an existing row. Its new value is computed here, because Citus allows no subquery in ON CONFLICT.
     const [row] = yield* requestRows(sql`INSERT INTO code_requests AS r (app_id, mode, party_hash, sent)
       VALUES (${appId}, ${BOTH_MODES}, ${partyHash}, '{}') ON CONFLICT (app_id, mode, party_hash) DO UPDATE SET sent = r.sent RETURNING sent`)
     if (row === undefined) return yield* Effect.die(new Error("a code request was not counted"))

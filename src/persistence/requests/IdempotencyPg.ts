@@ -234,10 +234,7 @@ type ArrivedRow = typeof ArrivedRow.Type
 
 const decodeRows = Schema.decodeUnknownEffect(Schema.Array(ArrivedRow))
 
-/**
- * One statement and one commit for all of them, with one row per request, in their order. A single request has a cheaper form.
- * The functions are documented in their own text.
- */
+/** One statement and commit for all, with one row per request in order; a single one has a cheaper form. */
 const arriveTogether = (sql: SqlClient.SqlClient, isDistributed: boolean) => (arrivals: ReadonlyArray<Arrival>) =>
   Effect.flatMap(sql.unsafe(...arrivalStatement(arrivals, isDistributed)), decodeRows)
 

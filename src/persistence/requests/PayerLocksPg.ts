@@ -14,9 +14,8 @@ const PayerRow = Schema.Struct({
 const payerRows = rowsOf(PayerRow)
 
 /**
- * PayerLocks on PostgreSQL. It owns payer_locks, one row per tenant, mode and number, which it reads and creates without a
- * lock. `open_step` and CodesPg lock the row before they charge the number, and compare its holder with the one that was read
- * here.
+ * PayerLocks on PostgreSQL. It owns payer_locks, one row per tenant, mode and number, read and created without a lock.
+ * `open_step` and CodesPg lock it before they charge the number, and compare its holder with the one that was read here.
  */
 export const PayerLocksPg = layerOf(PayerLocks)(function* () {
   const sql = yield* SqlClient.SqlClient

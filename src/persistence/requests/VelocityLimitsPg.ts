@@ -100,8 +100,7 @@ export const VelocityLimitsPg = layerOf(VelocityLimits)(function* () {
       Effect.orDie
     ),
 
-    // A late give-back may have locked some of them, in the order of their keys: those are left for the next round, and nothing
-    // waits.
+    // A late give-back may have locked some of them, in key order: those are left for the next round, and nothing waits.
     prune: Effect.fn("VelocityLimits.prune")(function* (before, limit) {
       const record = recordPrunedBefore(sql, distribution, "windows", before)
       yield* record.first

@@ -20,10 +20,7 @@ const { lock_timeout: LOCK_TIMEOUT } = sessionSettings
  * tables have grown.
  */
 const OF_WORKERS = ["jit", "enable_seqscan"]
-/**
- * Commits on a worker must survive its crash, too. A stronger value is kept, and commitsObstacle finds a role with another
- * setting.
- */
+/** Commits on a worker must survive its crash, too. A stronger value is kept; commitsObstacle finds a role with another. */
 const COMMITS = "synchronous_commit"
 const IS_WEAK = `current_setting('${COMMITS}') NOT IN ('on', 'remote_apply')`
 
@@ -50,18 +47,12 @@ const statements = rowsOf(Schema.Struct({ statement: Schema.String }))
 const locks = rowsOf(Schema.Struct({ isHeld: Schema.Boolean }))
 
 export const Distribute = {
-  /**
-   * The statements that distribute the tables of tenants over the workers of the Citus cluster whose coordinator this database
-   * is; empty when that is done.
-   */
+  /** The statements that distribute the tables of tenants over this Citus coordinator's workers; empty when that is done. */
   plan: Effect.gen(function* () {
     return yield* missing(yield* SqlClient.SqlClient)
   }).pipe(DatabaseError.explain("look at the cluster")),
 
-  /**
-   * Why a gateway must not start on a partly distributed database, in one line; null when it is distributed completely or not
-   * at all.
-   */
+  /** Why a gateway must not start on a partly distributed database, in one line; null when all or nothing is distributed. */
   obstacle: Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
     const { isDistributed } = yield* Distribution
@@ -118,10 +109,7 @@ const missing = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
   ]
 })
 
-/**
- * For workers whose database does not have these settings; one that is down is skipped. Citus itself would pass them on only
- * for some databases.
- */
+/** For workers without these settings; one that is down is skipped. Citus would pass them on only for some databases. */
 const settingStatements = (sql: SqlClient.SqlClient) => {
   const names = [...OF_WORKERS, COMMITS]
   const values = names.map((name) => sessionSettings[name] ?? "on")

@@ -1,9 +1,6 @@
 import { createHash } from "node:crypto"
 
-/**
- * A part of the schema of the first release. Missing ones are applied in one commit, which happens only on a new database,
- * where nobody has to wait.
- */
+/** A part of the first release's schema. Missing ones are applied in one commit, on a new database that nobody waits for. */
 export interface BaseMigration {
   readonly name: string
   readonly sql: string
@@ -36,10 +33,7 @@ export type MigrationStep =
    * them; otherwise they are applied after the last migration.
    */
   | { readonly form: "transaction"; readonly sql: string; readonly withFunctions?: true }
-  /**
-   * An index that is built while the table is being written. `definition` follows the table's name: `(app_id, mode) WHERE
-   * parked`.
-   */
+  /** An index that is built while its table is written. `definition` follows the table's name: `(app_id, mode) WHERE parked`. */
   | { readonly form: "index"; readonly name: string; readonly table: string; readonly definition: string; readonly unique?: true }
   /** Validates existing rows against a constraint that was added NOT VALID, while the table is being written. */
   | { readonly form: "validate"; readonly table: string; readonly constraint: string }

@@ -142,8 +142,7 @@ export const migrationList: ReadonlyArray<Migration> = [
     table: "float_positions",
     definition: "(app_id) WHERE alert_below_minor IS NOT NULL"
   }),
-  // The lists of records walk the journal in order of completion or change, one entry per step. Exchanges are few among all
-  // records.
+  // The lists of records walk the journal in order of completion or change. Exchanges are few among all records.
   {
     name: "0047_lists",
     steps: [

@@ -7,8 +7,7 @@ import { isLockTimeout } from "../connection/StepBatch.ts"
 
 /**
  * One attempt to take the lock. A waiting statement has a snapshot, and a concurrent index build waits for every older
- * snapshot: an endless wait for the process that builds the index would block that process for ever, and no deadlock detector
- * notices.
+ * snapshot: an endless wait for the index's builder would block it for ever, and no deadlock detector notices.
  */
 const TRY_MS = 1_000
 /** Ten minutes in total. */

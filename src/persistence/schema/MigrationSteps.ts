@@ -6,10 +6,7 @@ import type { FunctionFile } from "./FunctionFiles.ts"
 import { checksumOf, inOneStatement, type MigrationStep, type SteppedMigration } from "./Migration.ts"
 import { SchemaFunctions } from "./SchemaFunctions.ts"
 
-/**
- * A statement that waits for a table's lock makes everybody behind it wait as well. This and the next constant bound how long a
- * step delays a payment.
- */
+/** Everybody behind a statement that waits for a table's lock waits too: this and the next constant bound that delay. */
 const LOCK_WAIT_MS = 200
 const LOCK_HELD_MS = 700
 /** Between two attempts the payments that waited continue. */
@@ -211,10 +208,7 @@ const buildOne = Effect.fnUntraced(function* (
   yield* long(`${create(wish)} CONCURRENTLY ${wish.name} ON ${wish.table} ${wish.definition}`)
 })
 
-/**
- * Null when there is none. A session may still be building an index whose process died or lost its lock; dropping the index
- * would wait for that session.
- */
+/** Null when there is none. Dropping an index waits for a session that may still build it, though its process died. */
 const stateOf = (sql: SqlClient.SqlClient, { name }: Wish) =>
   Effect.map(
     sql<{ state: "valid" | "being built" | "half" }>`

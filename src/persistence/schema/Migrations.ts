@@ -52,10 +52,7 @@ export const Migrations = {
   /** How the schema and this program fit together. */
   standing: (sql: SqlClient.SqlClient) => standingOf(sql, { migrations: migrationList, functions: functionFiles }),
 
-  /**
-   * Why this program does not fit the present schema, in one line; null when it does. A newer release may migrate while a node
-   * runs.
-   */
+  /** Why this program does not fit the schema, in one line; null when it does. A newer release may migrate while a node runs. */
   obstacle: (sql: SqlClient.SqlClient): Effect.Effect<Effect.Effect<string | null, unknown>, DatabaseError> =>
     Effect.gen(function* () {
       const standing = Migrations.standing(sql)

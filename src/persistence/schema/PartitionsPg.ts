@@ -7,10 +7,7 @@ import { advisoryLocks } from "../connection/AdvisoryLocks.ts"
 import { Distribution } from "../connection/Distribution.ts"
 import { rowsOf } from "../connection/Rows.ts"
 
-/**
- * When more deliveries of a month are due or parked, the month is left to the bounded deletes, because these rows are held in
- * memory for a moment.
- */
+/** A month with more due or parked deliveries is left to the bounded deletes, because these rows are held in memory. */
 const STAYING_AT_MOST = 5_000
 
 const upkeeps = rowsOf(

@@ -11,17 +11,11 @@ import { rowsOf } from "../connection/Rows.ts"
  */
 type Privilege = "SELECT" | "INSERT" | "UPDATE" | "DELETE" | `UPDATE (${string})`
 
-/**
- * Tables of which a gateway may never change or remove a row: the record of what was done, and by whom. A right on a view would
- * extend to its table.
- */
+/** Tables of which a gateway may never change or remove a row: what was done, and by whom. A right on a view extends to them. */
 const evidence = ["audit_log", "audit_head", "journal", "postings", "transaction_history", "float_adjustments"]
 
 const everything: ReadonlyArray<Privilege> = ["SELECT", "INSERT", "UPDATE", "DELETE"]
-/**
- * The rights of the gateways' role on each table; on any other table all rights on rows. The audit log is written through
- * functions.
- */
+/** The gateways' rights on each table; on any other all rights on rows. The audit log is written through functions. */
 const privileges: Readonly<Record<string, ReadonlyArray<Privilege>>> = {
   audit_log: ["SELECT"],
   audit_head: ["SELECT"],
@@ -116,10 +110,7 @@ interface Relation {
   readonly held: ReadonlyArray<string>
 }
 
-/**
- * A partition is written through its table, and a view through its tables. Citus does not pass rights on single columns to the
- * workers.
- */
+/** A partition is written through its table, a view through its tables. Citus passes no rights on single columns to workers. */
 const privilegesFor = ({ isOnCitus, isPart, isView, name }: Relation): ReadonlyArray<string> => {
   if (isPart || isView) return ["SELECT"]
   const wanted = privileges[name] ?? everything

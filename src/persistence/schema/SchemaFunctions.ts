@@ -74,10 +74,7 @@ export const SchemaFunctions = {
     return own.filter(({ name, version }) => (versions.get(name) ?? 0) < version)
   },
 
-  /**
-   * Why this program cannot work with the texts that another build applied, in one line; null when it can. Neither of the two
-   * is newer.
-   */
+  /** Why this program cannot work with the texts of another build, in one line; null when it can. Neither is newer. */
   obstacle: (own: ReadonlyArray<FunctionFile>, applied: ReadonlyArray<AppliedFile> | null): string | null => {
     const found = new Map((applied ?? []).map((one) => [one.name, one]))
     const others = own.filter(({ name, sql, version }) => {
@@ -101,10 +98,7 @@ export const SchemaFunctions = {
         )
       : Effect.succeed([]),
 
-  /**
-   * Settings, such as `windows: work_mem=64MB`, that functions have in addition to those in the texts that this program
-   * applied.
-   */
+  /** Settings, such as `windows: work_mem=64MB`, that functions have beside those in the texts that this program applied. */
   foreignSettings: (sql: SqlClient.SqlClient, own: ReadonlyArray<FunctionFile>, migrations: AppliedMigrations) =>
     has(migrations, KEPT_SINCE)
       ? Effect.map(

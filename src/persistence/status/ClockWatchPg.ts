@@ -28,10 +28,7 @@ interface Seen {
   readonly confirmations: number
 }
 
-/**
- * ClockWatch on PostgreSQL. It owns the single row of clock_watch. Every write names the confirmation under which it was
- * decided, so that none outlives it.
- */
+/** ClockWatch on PostgreSQL. It owns clock_watch's single row. A write names the confirmation that it was decided under. */
 export const ClockWatchPg = layerOf(ClockWatch)(function* () {
   const sql = yield* SqlClient.SqlClient
   const machine = yield* MachineTime

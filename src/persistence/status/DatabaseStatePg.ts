@@ -14,10 +14,7 @@ const archives = rowsOf(ArchiveState)
 /** An idle server's own writes, such as a checkpoint; a payment writes more. */
 const IDLE_BYTES = 8_192
 
-/**
- * No row when nothing is archived. The name of a segment consists of its timeline and its position in the log, the latter in
- * two parts.
- */
+/** No row when nothing is archived. A segment's name is its timeline and its position in the log, in two parts. */
 const readArchive = (sql: SqlClient.SqlClient) =>
   archives(sql`
   SELECT coalesce(a.last_failed_time > coalesce(a.last_archived_time, '-infinity'), false) AS "isFailing",
@@ -38,10 +35,7 @@ const readArchive = (sql: SqlClient.SqlClient) =>
  */
 export const IS_STANDBY = "coalesce(state, 'streaming') = 'streaming' AND application_name <> 'pg_basebackup'"
 
-/**
- * The server's own limits. Every role may read them, except the lag of standbys, which is null to a role without
- * `pg_read_all_stats`.
- */
+/** The server's own limits. Every role may read them; the standbys' lag is null to a role without `pg_read_all_stats`. */
 export const readDatabaseState = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, everyTenant: EveryTenant["Service"]) {
   const [server] = yield* servers(sql`
     SELECT pg_database_size(current_database())::float8 AS "sizeBytes",

@@ -87,8 +87,7 @@ export const GatewayStatusPg = layerOf(GatewayStatus)(function* () {
     )
   }
 
-  // The oldest item in each endpoint's own queue, in the order of claims: a delivery is not late while its endpoint is disabled
-  // or slow with another one.
+  // The oldest item in each endpoint's own queue, in claim order: a delivery is not late while its endpoint is disabled or slow.
   const outbox = everyTenant.sweep((of) =>
     queues(sql`
       SELECT (SELECT count(*)::int FROM (

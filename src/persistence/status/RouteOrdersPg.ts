@@ -23,10 +23,7 @@ const orders = rowsOf(
   })
 )
 
-/**
- * RouteOrders on PostgreSQL. It owns route_orders, one row per corridor and network. A row changes only if it is still the one
- * from which the change was derived.
- */
+/** RouteOrders on PostgreSQL. It owns route_orders, a row per corridor and network, changed only if it is as it was read. */
 export const RouteOrdersPg = layerOf(RouteOrders)(function* () {
   const sql = yield* SqlClient.SqlClient
 

@@ -15,10 +15,7 @@ const REMOVED_AT_MOST = 100
 const rows = rowsOf(Schema.Struct({ line: Schema.String, tenant: Schema.String, calls: Schema.Number }))
 const isTenant = Schema.is(AppId)
 
-/**
- * SharedLateCalls on PostgreSQL. It owns late_calls, one row per node, line and tenant, which is written only while calls are
- * late.
- */
+/** SharedLateCalls on PostgreSQL. It owns late_calls, a row per node, line and tenant, written only while calls are late. */
 export const SharedLateCallsPg = layerOf(SharedLateCalls)(function* () {
   const sql = yield* SqlClient.SqlClient
   const node = yield* (yield* RandomSource).reference

@@ -65,7 +65,6 @@ export const allReviews = (counts: ReadonlyArray<Reviews>): Reviews =>
 
 export const byText = (one: string, other: string): number => (one === other ? 0 : one < other ? -1 : 1)
 
-/** Adds up those with the same name. */
 export const summed = <A>(all: ReadonlyArray<A>, nameOf: (one: A) => string, add: (one: A, other: A) => A): ReadonlyArray<A> => {
   const sums = new Map<string, A>()
   for (const one of all) {

@@ -59,7 +59,6 @@ export const CorridorsPg = layerOf(Corridors)(function* () {
   return { list, find, put }
 })
 
-/** The row's columns. */
 const rowOf = (corridor: Corridor) => ({
   country: corridor.country,
   currency: corridor.currency,

@@ -46,10 +46,7 @@ CROSS JOIN LATERAL (
   LIMIT 1
 ) d`
 
-/**
- * Denylist on PostgreSQL. `change_access` writes the table denials. Because of its primary key, kind and hash, adding the same
- * value again changes nothing.
- */
+/** Denylist on PostgreSQL. `change_access` writes the table denials; adding the same kind and hash again changes nothing. */
 export const DenylistPg = layerOf(Denylist)(function* () {
   const sql = yield* SqlClient.SqlClient
   const vault = yield* Vault

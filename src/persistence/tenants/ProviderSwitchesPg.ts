@@ -12,10 +12,7 @@ const switches = rowsOf(
   Schema.Struct({ provider: Schema.String, isOff: Schema.Boolean, reason: Schema.String, changedAt: Moment })
 )
 
-/**
- * ProviderSwitches on PostgreSQL. `change_access` writes provider_switches, one row for each provider whose switch was ever
- * set.
- */
+/** ProviderSwitches on PostgreSQL. `change_access` writes provider_switches: a row per provider that was ever switched. */
 export const ProviderSwitchesPg = layerOf(ProviderSwitches)(function* () {
   const sql = yield* SqlClient.SqlClient
   const trail = auditTrail(sql, (yield* Vault).hash)

@@ -140,10 +140,7 @@ const changesOf = (sql: SqlClient.SqlClient, trail: AuditTrail, forget: Effect.E
     (effect) => Effect.ensuring(Effect.orDie(sql.withTransaction(effect)), forget)
   )
 
-  /**
-   * Whether the state is as it was seen and was not changed in between: a tenant that was unfrozen and frozen again is frozen
-   * for another reason. Under its lock.
-   */
+  /** Under the state's lock: whether it is as it was seen. A tenant frozen anew is frozen for another reason. */
   const isStill = Effect.fnUntraced(function* <State>(
     now: State,
     seen: SeenState<State> | undefined,

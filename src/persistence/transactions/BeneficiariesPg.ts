@@ -43,8 +43,7 @@ export const BeneficiariesPg = layerOf(Beneficiaries)(function* () {
 
   const purge = Effect.fn("Beneficiaries.purge")(
     function* (appId: AppId, change: AuditedChange) {
-      // In the order in which accepted payouts lock them (`apply_steps`), so that two purges, or a purge and a batch, wait
-      // instead of deadlocking.
+      // In the order in which accepted payouts lock them (`apply_steps`), so that purges and batches wait instead of deadlocking.
       const [counted] = yield* counts(sql`WITH doomed AS MATERIALIZED (
           SELECT app_id, id FROM beneficiaries WHERE app_id = ${appId} ORDER BY app_id, mode, party_hash FOR UPDATE
         ),

@@ -30,10 +30,7 @@ export type HistoryDigest = typeof HistoryDigest.Type
 const isDigest = Schema.is(HistoryDigest)
 const BEGINNING: HistoryDigest = { to: 0, sum: Buffer.alloc(32).toString("base64") }
 
-/**
- * The digest of each record that this process read or wrote, from which the next step continues. It is validated only when a
- * step needs it, because few records that are read get a step.
- */
+/** The digest of each record that this process read or wrote, for its next step: validated only when a step needs it. */
 const known = new WeakMap<object, unknown>()
 
 /** Returns a record that was read, and remembers the stored digest of its history, if any. */

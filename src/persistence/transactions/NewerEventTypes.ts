@@ -24,10 +24,7 @@ const newer: ReadonlyArray<string> = [
   "float.low"
 ] satisfies ReadonlyArray<EventType>
 
-/**
- * The value of `events.type` for an event of a newer type; the body's own `type` has the real one. A node of the previous
- * release delivers the bytes unchanged.
- */
+/** The `events.type` of a newer type, which the body has: a node of the previous release delivers the bytes unchanged. */
 const CARRIER = "webhook.test" satisfies EventType
 
 export const isNewer = (type: EventType): boolean => newer.includes(type)

@@ -3,10 +3,7 @@ import type { SqlClient, Statement } from "effect/sql"
 // Finds payments by one of the tenant's own ids whose meaning is unknown: an idempotency key, or the value of a metadata
 // member. Each function returns a table of times and references.
 
-/**
- * A tenant's metadata is searched under the names that its newest records use, most recent first, because the index contains
- * name and value together, not the value alone.
- */
+/** Metadata is searched under the names of a tenant's newest records, because the index has name and value together. */
 const NAMES_AT_MOST = 40
 
 interface Walk {

@@ -55,9 +55,8 @@ const LOOKED_AT = 20_000
 const EVERYTHING: CallbackFilter = { status: null, provider: null, mode: null, receivedFrom: null, receivedTo: null }
 
 /**
- * ProviderInbox on PostgreSQL. It owns provider_inbox. The id is derived from provider, mode and digest, so that a repeated
- * callback is one row. Claiming skips locked rows and leases the others; a callback whose node died is claimed again after the
- * lease.
+ * ProviderInbox on PostgreSQL. It owns provider_inbox. The id is the hash of provider, mode and digest: a repeated callback is
+ * one row. Claiming skips locked rows and leases the others; a callback whose node died is claimed again after the lease.
  */
 export const ProviderInboxPg = layerOf(ProviderInbox)(function* () {
   const sql = yield* SqlClient.SqlClient

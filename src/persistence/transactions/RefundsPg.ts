@@ -20,10 +20,7 @@ const refundables = rowsOf(
   })
 )
 
-/**
- * A refund counts while it is pending or successful, by what was sent and not returned; and when it failed but is in review,
- * because its provider may have paid it after all.
- */
+/** A refund counts while pending or successful, by what did not return; and failed ones in review, which may have been paid. */
 const COUNTED = `CASE WHEN p.status = 'failed' AND NOT p.needs_review THEN 0 ELSE (well_formed(p.record) ->> 'principal')::bigint
   - least((well_formed(p.record) ->> 'principal')::bigint, coalesce((well_formed(p.record) -> 'returned' ->> 'amount')::bigint, 0)
     - coalesce((well_formed(p.record) -> 'returned' ->> 'fee')::bigint, 0)) END`

@@ -252,10 +252,7 @@ const placesIn = (sql: SqlClient.SqlClient) => {
   return { places, walked }
 }
 
-/**
- * The conditions for a record to match a search. The hash of a number identifies it; the hash of a member or receipt only
- * narrows the search.
- */
+/** The conditions for a record to match. The hash of a number identifies it; that of a member or receipt narrows the search. */
 export const heldAgainst = (sql: SqlClient.SqlClient, sought: SoughtRecords): ReadonlyArray<Statement.Fragment> => {
   if (sought._tag === "receipt")
     return [sql`AND receipt_identity(well_formed(record) ->> 'providerReceipt') = ${sought.identity}`]

@@ -10,10 +10,7 @@ import { soughtEverywhere } from "./SoughtEverywhere.ts"
 
 /** The most recent interval, which is searched first; each further step back is twice as long. */
 const FIRST_STEP_MS = 900_000
-/**
- * No step back begins later than this. One more step takes about as long as all before it together, well below the statement
- * timeout.
- */
+/** No step back begins later. One more takes about as long as all before it, well below the statement timeout. */
 const LOOK_FOR_MS = 4_000
 
 const decodePlaces = Schema.decodeUnknownEffect(Schema.Array(Schema.Struct({ created_at: Moment, reference: Schema.String })))
@@ -26,10 +23,7 @@ interface Span {
 
 type Readable = (rows: ReadonlyArray<object>) => Effect.Effect<ReadonlyArray<StoredTransaction>>
 
-/**
- * An operator's searches. On Citus a customer's words cannot be searched over all tenants, because each index there begins with
- * the tenant.
- */
+/** An operator's searches. On Citus a customer's words are not searched over all tenants: each index begins with the tenant. */
 export const operatorSearches = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   heavy: ReturnType<typeof makeHeavyReads>,
@@ -91,8 +85,7 @@ const transactionSearch = (
     "open_work w JOIN transactions t ON w.needs_review AND t.app_id = w.app_id AND t.reference = w.reference"
   )
 
-  // Each revision has its line in the history. A transaction has no lines before it exists; the day allows for clock
-  // differences.
+  // Each revision has its line in the history, and none is older than its record; the day allows for clock differences.
   const unanswered = sql.literal(`AND t.status IN ('pending', 'requires_action') AND EXISTS (
         SELECT 1 FROM transaction_history h WHERE h.app_id = t.app_id AND h.reference = t.reference AND h.line = t.revision
           AND h.at >= t.created_at - interval '1 day' AND h.fact IN ('Unknown', 'NotFound'))`)

@@ -6,8 +6,7 @@ import type { Proposal } from "../../domain/Proposal.ts"
 import type { Caller, KeyTerms } from "../../domain/Tenant.ts"
 import type { KeyedHash } from "./AuditChain.ts"
 
-// A seal proves that a gateway wrote the whole row. An attacker who has only the database cannot make one: it does not match a
-// changed row, or a copy of another row.
+// A seal proves that a gateway wrote the whole row: an attacker with the database alone can make none for another text or row.
 
 /** A tenant's key: everything that determines its rights and identifies it. */
 export interface SealedKey extends KeyTerms {

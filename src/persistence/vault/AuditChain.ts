@@ -1,8 +1,7 @@
 import { Redacted, Schema } from "effect"
 import type { Vault } from "../../services/ports/Vault.ts"
 
-// The hashes of the audit chain: each row's hash covers every row before it. AuditTrail writes the chain, AuditLogPg verifies
-// it.
+// The hashes of the audit chain, each over every row before it. AuditTrail writes the chain, AuditLogPg verifies it.
 
 /** A keyed hash of a text for a purpose, as the vault computes it. */
 export type KeyedHash = Vault["Service"]["hash"]
@@ -41,10 +40,7 @@ const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString("hex")
 export const keyedHash = (keyed: KeyedHash, previous: Uint8Array, link: ChainedRow): Uint8Array =>
   keyed(ROW, Redacted.make(`${hex(previous)},${textOf(link)}`))
 
-/**
- * Proves that a gateway made this the end of the chain. It is stored for the newest row only: the database has none for older
- * rows.
- */
+/** Proves that a gateway made this the end of the chain. Stored for the newest row only: the database has no older ones. */
 export const headMac = (keyed: KeyedHash, { hash, sequence }: Omit<HeadRow, "mac">): Uint8Array =>
   keyed(HEAD, Redacted.make(`${sequence},${hex(hash)}`))
 

@@ -27,9 +27,8 @@ const nodeName = (): string => `${APPLICATION_NAME} node ${hostname()} ${process
 
 /**
  * Shows, for as long as it lives, that a node works with the present master key: it shares a lock that a key change takes
- * exclusively. The lock ends with its session, however the process ended, so that a key change never waits for a node that is
- * gone. The same session also watches whether commits wait for a standby (CommitsWaiting): it writes nothing, so it never waits
- * with them.
+ * exclusively. The lock ends with its session, so that a key change never waits for a node that is gone. The same session also
+ * watches whether commits wait for a standby (CommitsWaiting): it writes nothing, so it never waits with them.
  */
 export class MasterKeyHold extends Context.Service<
   MasterKeyHold,

@@ -14,15 +14,13 @@ export const PartyHashRetentionPg = layerOf(PartyHashRetention)(function* () {
   const sql = yield* SqlClient.SqlClient
   const everyTenant = yield* EveryTenant
 
-  // Each statement is a separate commit and takes unlocked rows of one table only, so that it never waits and cannot deadlock.
-  // A locked row is removed in the next round.
+  // Each statement is a commit on one table and takes unlocked rows, so that it never waits; locked ones are for the next round.
   const prune = Effect.fn("PartyHashRetention.prune")(function* (before: Instant, limit: number) {
     const then = iso(before)
     // Since when all hashes are present: older ones were removed, and are not read again.
     const [kept] = yield* keptSince(sql`SELECT since::text AS since FROM kept_since WHERE what = 'numbers'`)
     const since = kept?.since ?? "-infinity"
-    // Even of open transactions: nothing compares with such an old hash any more, and the windows in which they counted have
-    // ended long ago.
+    // Even of open transactions: nothing compares with such an old hash, and the windows in which they counted have ended.
     const transactions = yield* everyTenant.sweep(
       (of) => sql`WITH old AS MATERIALIZED (
         SELECT app_id, reference FROM transactions

@@ -7,10 +7,7 @@ import type { Distribution } from "../connection/Distribution.ts"
 export const retention = { keys: "90 days", windows: "7 days" } as const
 export type RetainedRows = keyof typeof retention
 
-/**
- * As SQL: since when no row has been removed. When kept_since has no row, or one that is too young, the normal retention
- * counts.
- */
+/** As SQL: since when no row has been removed. Without a row in kept_since, or with one too young, the normal retention. */
 export const completeSince = (what: RetainedRows): string =>
   `(SELECT least((SELECT since FROM kept_since WHERE what = '${what}'), now() - interval '${retention[what]}'))`
 

@@ -4,10 +4,7 @@ import { Vault } from "../../services/ports/Vault.ts"
 import { keyedHashWith, loadHashKey } from "./HashKey.ts"
 import { openBytes, parseMasterKey, sealBytes, type VaultError } from "./Sealing.ts"
 
-/**
- * Vault on PostgreSQL. It owns vault_keys. The key of the hashes is created once, under the row lock of the audit log's head
- * (HashKey).
- */
+/** Vault on PostgreSQL. It owns vault_keys. The hash key is created once, under the lock of the audit log's head (HashKey). */
 export const VaultPg = {
   /** `masterKey` is 32 bytes in base64. Building it fails with one clear line when the database was sealed under another master key. */
   layer: (masterKey: Redacted.Redacted): Layer.Layer<Vault, VaultError, SqlClient.SqlClient> =>

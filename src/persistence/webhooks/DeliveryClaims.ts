@@ -25,8 +25,7 @@ const goneRows = rowsOf(Schema.Struct({ appId: Schema.String, id: Schema.String 
 
 /**
  * Claims due deliveries. An advisory lock lets one node claim at a time, so that each endpoint's limit is counted over all
- * nodes. On Citus each shard has its own lock, so that waiting for a server that does not answer delays no other server's
- * claims.
+ * nodes. On Citus each shard has its own lock, so that a server that does not answer delays no other's claims.
  */
 export const deliveryClaims =
   (sql: SqlClient.SqlClient) =>
@@ -47,8 +46,7 @@ export const deliveryClaims =
       onOwnConnection(sql)(sql.unsafe(claimStatement, [advisoryLocks.deliveryClaims, at, limit, perEndpoint, until]))
 
     const claimedOnCitus = Effect.fnUntraced(function* (limit: number, { appIds, number }: Shard) {
-      // Shared among nodes that claim by shard; a node of the previous release claims all shards at once and takes it
-      // exclusively.
+      // Shared among nodes that claim by shard; a node of the previous release takes it exclusively, for all shards at once.
       yield* sql`SELECT pg_advisory_xact_lock_shared(${advisoryLocks.deliveryClaims}), pg_advisory_xact_lock(${advisoryLocks.deliveryClaims}, ${number})`
       yield* parkGone(appIds, limit)
       const chosen = yield* chosenRows(sql.unsafe(chooseStatement, [at, limit, perEndpoint, appIds]))

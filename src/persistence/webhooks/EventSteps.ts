@@ -136,8 +136,7 @@ export const eventSteps = ({ everyTenant, isDistributed, sql, trail }: EventStor
       last AS (SELECT created_at, id FROM old ORDER BY created_at DESC, id DESC LIMIT 1)
       SELECT (SELECT count(*)::int FROM old) AS seen, (SELECT count(*)::int FROM removed) AS changed,
         (SELECT created_at FROM last) AS at, (SELECT id FROM last) AS id`)
-    // The events of a whole month are removed with their partition; deliveries to named endpoints are in no partition, and are
-    // removed after them.
+    // A month's events are removed with their partition; deliveries to named endpoints are in none, and are removed afterwards.
     if (after === null)
       yield* everyTenant.sweep(
         (of) => sql`WITH old AS MATERIALIZED (

@@ -49,10 +49,7 @@ const notes = columnsOf<AttemptStep>({
   excerpt: columns.excerpt
 })
 
-/**
- * The parameters of `noteAttemptsSql` after its first, for the settled ones among these attempts, given by their numbers from
- * one.
- */
+/** The parameters of `noteAttemptsSql` after its first, for the settled attempts, given by their numbers from one. */
 export const attemptNotes = (all: ReadonlyArray<AttemptStep>, settled: ReadonlyArray<number>): ReadonlyArray<unknown> => {
   const sorted = all.toSorted(byDelivery)
   return notes.arrays(sorted.filter((_, at) => settled.includes(at + 1)))
@@ -62,10 +59,7 @@ export const attemptNotes = (all: ReadonlyArray<AttemptStep>, settled: ReadonlyA
 const byDelivery = (one: AttemptStep, other: AttemptStep): number =>
   one.attempt.delivery.id < other.attempt.delivery.id ? -1 : 1
 
-/**
- * Records attempts in one commit, with the consequences of each for its delivery and its endpoint:
- * functions/record_attempts.sql has the contract.
- */
+/** Records attempts in one commit, with what follows for each delivery and endpoint (functions/record_attempts.sql). */
 export const recordAttemptSql = `SELECT record_attempts(${steps.names.map((_, at) => `$${at + 1}`).join(", ")}, ${FAILING_MS}::bigint) AS settled`
 
 /** The same for named endpoints. */

@@ -22,10 +22,7 @@ import { eventSteps } from "./EventSteps.ts"
 const DELIVERIES_A_PAGE = 5_000
 /** How many of a delivery's last attempts are shown: the whole schedule and some manual redeliveries. */
 const ATTEMPTS_SHOWN = 20
-/**
- * A tenant's own endpoint determines the excerpts: a list ends when they would make its response too large. Measured as JSON,
- * where one byte may become six.
- */
+/** A tenant's endpoint chooses the excerpts: a list ends when they are too long, as JSON, where a byte may become six. */
 const EXCERPT_BYTES_SHOWN = 64 * 1024
 
 const heads = rowsOf(
@@ -67,10 +64,7 @@ export const WebhookDeliveriesPg = layerOf(WebhookDeliveries)(function* () {
   const { isDistributed } = yield* Distribution
   const trail = auditTrail(sql, (yield* Vault).hash)
 
-  /**
-   * The first of these deliveries, as many as fit with the excerpts of their attempts; at least one, whose earlier excerpts are
-   * left empty if even they do not fit.
-   */
+  /** The first deliveries that fit with their attempts' excerpts; at least one, if need be without its earlier excerpts. */
   const withAttempts = Effect.fnUntraced(function* (rows: ReadonlyArray<Omit<Delivery, "attempts">>) {
     const [first] = rows
     if (first === undefined) return []

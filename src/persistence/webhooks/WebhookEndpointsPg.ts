@@ -56,8 +56,7 @@ const shownOfNamed = shownAs("name", "events")
 
 /**
  * WebhookEndpoints on PostgreSQL. It owns webhook_endpoints, one row per tenant and mode, and named_endpoints, one row per
- * endpoint other than `default`. The upsert locks an existing row, so that two writes of one endpoint are serialized. Secrets
- * are sealed.
+ * endpoint other than `default`. The upsert locks an existing row, so that its writes are serialized. Secrets are sealed.
  */
 export const WebhookEndpointsPg = layerOf(WebhookEndpoints)(function* () {
   const sql = yield* SqlClient.SqlClient
@@ -156,10 +155,7 @@ export const WebhookEndpointsPg = layerOf(WebhookEndpoints)(function* () {
     return rows.length === 1
   })
 
-  /**
-   * Parks the next due deliveries of an endpoint that is being removed, and returns how many. Deliveries are locked before the
-   * queue, as when attempts are recorded.
-   */
+  /** Parks an endpoint's next due deliveries and returns how many. They are locked before the queue, as by attempts. */
   const parkDue = Effect.fnUntraced(
     function* ({ appId, mode, name }: EndpointId, at: Instant) {
       const queue = queueOf(mode, name)
@@ -188,8 +184,7 @@ export const WebhookEndpointsPg = layerOf(WebhookEndpoints)(function* () {
     const deleted = standing(sql`DELETE FROM ${endpoints} WHERE app_id = ${id.appId} AND ${key} = ${queue} RETURNING ${shown}`)
     // There may always be a `default`: its due deliveries wait for the next one.
     if (!isNamed) return Option.fromUndefinedOr((yield* trail.with(deleted, change))[0])
-    // In steps, however many are waiting: nothing else would remove them from the queue, and every claim would have to skip
-    // them.
+    // In steps, however many wait: nothing else takes them off the queue, and every claim would have to skip them.
     while ((yield* parkDue(id, change.at)) === PARKED_AT_ONCE) yield* Effect.yieldNow
     const last = Effect.gen(function* () {
       yield* parkDue(id, change.at)

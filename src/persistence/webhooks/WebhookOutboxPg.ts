@@ -80,8 +80,7 @@ export const WebhookOutboxPg = layerOf(WebhookOutbox)(function* () {
     // A locked delivery is one of many of its endpoint: the others' attempts are written without it.
     isLockTimeout: () => false
   })
-  // No batch contains both kinds: one kind would hold the flights of its endpoints, for which every claim waits, while the
-  // other waits for a delivery.
+  // No batch has both kinds: one would hold its endpoints' flights, for which every claim waits, while the other waits.
   const [ofDefault, ofNamed] = [yield* recorder, yield* recorder]
 
   return {
@@ -124,8 +123,7 @@ const cachedSecrets = (vault: Vault["Service"]) => {
     const last = known.get(purpose)
     if (last !== undefined && isSame(last.row, row)) return last.endpoint
     const secret = yield* vault.open(purpose, secretSealed)
-    // A rotation repairs a secret that cannot be opened: the old one then does not sign beside it. Logged once for each row and
-    // node.
+    // A rotation repairs a secret that cannot be opened: the old one then does not sign. Logged once for each row and node.
     const before = previousSealed === null ? null : yield* Effect.exit(vault.open(purpose, previousSealed))
     if (before !== null && Exit.isFailure(before))
       yield* Effect.annotateLogs(Effect.logError(PREVIOUS_UNREADABLE), { app_id: appId, mode, endpoint: name })
@@ -159,10 +157,7 @@ const withoutRepeats = (steps: ReadonlyArray<AttemptStep>): ReadonlyArray<Readon
 
 const settledRows = rowsOf(Schema.Struct({ settled: Schema.Array(Schema.Number), isMoved: Schema.Boolean }))
 
-/**
- * Writes attempts, no two of which are of the same delivery, in one commit; on Citus one commit per tenant, whose rows are on
- * one server.
- */
+/** Writes attempts of different deliveries in one commit; on Citus one commit per tenant, whose rows are on one server. */
 const attemptWriter = (sql: SqlClient.SqlClient, { isDistributed }: Distribution["Service"]) => {
   const ofOneTenant = Effect.fnUntraced(function* (appId: string, steps: ReadonlyArray<AttemptStep>, settle: string) {
     const [row] = yield* settledRows(sql.unsafe(settle, [...attemptParameters(steps), appId]))

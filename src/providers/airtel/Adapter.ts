@@ -36,10 +36,7 @@ const guarantees: ProviderGuarantees = {
 /** How long a payer may see the prompt. */
 const PROMPT_MS = 180_000
 
-/**
- * Our applications at Airtel. An operation takes at most `timeoutMs`, including its token and key; the lookup after a refusal
- * takes as long again.
- */
+/** Our applications at Airtel. `timeoutMs` bounds an operation with its token and key, and again the lookup after a refusal. */
 export const airtel = adapterOf(identity, guarantees, function* (settings: AirtelSettings, transport) {
   const { callbackKeys, countries: accounts, fees, holderCheck, statementCountries, timeoutMs } = settings
   const open = openApplication(timeoutMs)

@@ -25,10 +25,7 @@ const hintOf = shapedHints(CallbackBody, ({ transaction: { id, status_code } }) 
   says: standingOf(status_code)
 }))
 
-/**
- * Base64 of the HMAC-SHA256 under the application's private key: over the body without its `hash`, or over the transaction
- * alone.
- */
+/** Base64 of the HMAC-SHA256 under the application's private key, over the body without `hash` or the transaction alone. */
 const isGenuine = (body: string, key: Redacted.Redacted): boolean => {
   const transaction = memberText(body, "transaction")
   const given = Buffer.from(stringIn(memberText(body, "hash")), "base64")

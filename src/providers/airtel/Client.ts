@@ -39,10 +39,7 @@ export interface AirtelSettings {
   readonly timeoutMs: number
 }
 
-/**
- * One country's application. `client` makes free calls; `post` makes calls that move money, signed where the country requires
- * it.
- */
+/** One country's application. `client` makes free calls; `post` moves money, signed where the country requires it. */
 export interface Application extends CountryAccount {
   readonly client: Client
   readonly post: (call: Call & { readonly body: object }, until: number) => Effect.Effect<Posted>
@@ -135,10 +132,7 @@ const keyBy = Effect.fnUntraced(function* (client: Client, until: number) {
 const AES_KEY_BYTES = 32
 const IV_BYTES = 16
 
-/**
- * Encrypts the exact bytes of a body under a new AES key, and that key under Airtel's public key. The body itself is sent
- * unencrypted.
- */
+/** Encrypts a body's exact bytes under a new AES key, and that under Airtel's public key. The body itself is sent plain. */
 export const signatureOf = (body: string, key: KeyObject, aesKey: Buffer, iv: Buffer) => {
   const cipher = createCipheriv("aes-256-cbc", aesKey, iv)
   return {

@@ -13,10 +13,7 @@ import { MovementAnswer, wireId } from "./Wire.ts"
 
 type Movement = typeof MovementAnswer.Type
 
-/**
- * Our side of a movement: Airtel's responses name neither the currency, which is the country's, nor the contract fee of a
- * charge.
- */
+/** Our side of a movement: Airtel's responses name neither its currency, the country's, nor a charge's contract fee. */
 export interface ExpectedMovement {
   readonly reference: Reference
   readonly currency: Currency
@@ -121,10 +118,7 @@ const begun = (
 
 const unclear = (answer: Movement) => unreadable(`an answer has no meaning here: ${noteOf(answer)}`, statusOf(answer))
 
-/**
- * The response to the GET of a movement. The transaction's status decides, except TF, which also appears when the query found
- * nothing.
- */
+/** The response to a movement's GET. Its status decides, except TF, which also appears when the query found nothing. */
 export const found = (
   kind: PaymentKind,
   response: ProviderResponse,

@@ -4,8 +4,7 @@ import type { PaymentKind } from "../../domain/Payment.ts"
 import { uuidOf } from "../ReferenceId.ts"
 import { Amount, nullable, Text } from "../WireNumber.ts"
 
-// The parts of Airtel's HTTP bodies that the gateway uses, shared by the adapter and the simulator. Amounts are JSON numbers in
-// major units.
+// Airtel's HTTP bodies, as far as the gateway uses them, for adapter and simulator. Amounts are JSON numbers in major units.
 
 /** The form of a disbursement. It is agreed for each country's application. */
 export type Version = "v1" | "v2" | "v3"

@@ -172,10 +172,7 @@ const lookingForCharge = (account: Account) =>
     return yield* ownPayment(account, reference, found)
   })
 
-/**
- * The payment, unless its receipt has paid another charge or a confirmation named it for another one. One payment is never
- * credited twice, and an operator sees the reason.
- */
+/** The payment, unless its receipt or a confirmation is another charge's: none is credited twice, and an operator sees why. */
 const ownPayment = Effect.fnUntraced(function* (
   { addresses }: Account,
   reference: Reference,
@@ -192,10 +189,7 @@ const paidAnother = unreadable("the receipt of a charge has paid another one, or
 const textIn = (kept: Option.Option<unknown>): string | undefined =>
   Option.getOrUndefined(Option.filter(kept, (one) => typeof one === "string"))
 
-/**
- * The CheckoutRequestID from the response. When that was lost: the one that a report of its payment names, unless it belongs to
- * another charge.
- */
+/** The CheckoutRequestID from the response, or else from a report of the payment, unless it belongs to another charge. */
 const promptOf = Effect.fnUntraced(function* (account: Account, asked: AskedCharge, reported: ReportedPrompt | null) {
   const { addresses } = account
   const { providerReference, reference } = asked.order
@@ -207,10 +201,7 @@ const promptOf = Effect.fnUntraced(function* (account: Account, asked: AskedChar
   return (yield* addresses.owned("owner", addresses.hidden(reported.id), reference)) ? reported.id : undefined
 })
 
-/**
- * Looks for a payment by the receipts in confirmations and in the list of payments, because either may lack what the other
- * shows.
- */
+/** Looks for a payment by the receipts in confirmations and in the list of payments, because either may lack some. */
 const lookingForPayment = Effect.fnUntraced(function* (
   account: Account,
   asked: AskedCharge,

@@ -76,10 +76,7 @@ const kinds = {
   /** The last query about a record: its number, and the ConversationID that acknowledged it. */
   question: ANSWER_MS,
   balance: ANSWER_MS,
-  /**
-   * The account's two registered addresses: for a paybill's confirmations, and for the validation requests before them, which
-   * Safaricom does not send.
-   */
+  /** The account's registered addresses: for a paybill's confirmations, and for validation requests, which are not sent. */
   confirm: 0,
   validate: 0,
   registered: REGISTERED_MS,
@@ -116,7 +113,6 @@ export const stampedPassword = ({ passkey, shortcode }: Pick<DarajaSettings, "pa
     return { BusinessShortCode: shortcode, Password: password, Timestamp: stamp }
   })
 
-/** One opened account. */
 export interface Account {
   readonly settings: DarajaSettings
   readonly client: Client

@@ -59,10 +59,7 @@ const refusedPrompts: ReadonlyMap<string, (code: string) => ProviderRefusal> = n
 export const PROMPT_GOES_ON = "500.001.1001"
 export const DUPLICATE = "500.002.1001"
 
-/**
- * The refusal in a response to a call that moves money, when it proves that nothing was executed; undefined for any other
- * response.
- */
+/** The refusal in a response to a call that moves money, when it proves that nothing was executed; else undefined. */
 export const refusal = (response: ProviderResponse, kind: "charge" | "payout"): FactWithAlarm<Refused> | undefined => {
   const code = errorCodeOf(response)
   if (response._tag !== "Answered" || code === null) return undefined
@@ -129,10 +126,7 @@ export const failures: Readonly<Record<"collection" | "payout", Readonly<Record<
 
 export const failureBy = (kind: "collection" | "payout", code: string): Failure | undefined => rowOf(failures[kind], code)
 
-/**
- * With these codes the query itself failed and says nothing about the transaction: a problem of the initiator, its rights, our
- * account or its products, or a busy system.
- */
+/** With these codes the query failed and says nothing: a problem of initiator, rights, account or products, or a busy system. */
 export const isUnasked = (code: string): boolean =>
   /^(1|11|1[5789]|2[0-6]|29|2001|2006|2028|8006|1000000\d\d|SFC_IC0003)$/.test(code)
 

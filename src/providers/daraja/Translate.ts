@@ -126,10 +126,7 @@ export interface AskedCharge {
   readonly isPayer: (digits: string) => boolean
 }
 
-/**
- * Whether a payment is this charge's: the same amount, and the payer's whole number. A masked or truncated number could be
- * another person's, however many digits agree.
- */
+/** Whether a payment is this charge's: the same amount and the whole number. A masked one could be another person's. */
 const isPaymentOf = ({ isPayer, order }: AskedCharge, amount: string | null | undefined, number: string | null | undefined) =>
   isPayer((number ?? "").trim().replace(/^\+|^0(?=\d{9}$)/, (start) => (start === "0" ? "254" : ""))) &&
   sumOf({ amount, currency: CURRENCY })?.amount === order.charge?.amount

@@ -5,8 +5,7 @@ import type { Instant } from "../../domain/Instant.ts"
 import { purposeIn } from "../OwnAddresses.ts"
 import { nullable, Text } from "../WireNumber.ts"
 
-// The parts of Safaricom's HTTP bodies that the gateway uses, shared by the adapter and the simulator. Amounts are whole
-// shillings.
+// Safaricom's HTTP bodies, as far as the gateway uses them, for adapter and simulator. Amounts are whole shillings.
 
 /** With `Authorization: Basic` of consumerKey:consumerSecret; answers in OAuth's form. */
 export const tokenPath = "/oauth/v1/generate?grant_type=client_credentials"
@@ -69,10 +68,7 @@ export const instantOf = (stamp: string): Instant | null => {
 }
 /** The same form of a given time. */
 export const stampOf = (at: Instant): string => eastAfrican(at).replace(/\D/g, "")
-/**
- * `2026-11-27T10:13:00Z`, as in a pulled payment's time; null when it has another form. A time without a zone is in East
- * Africa's.
- */
+/** `2026-11-27T10:13:00Z`, a pulled payment's time; null in another form. A time without a zone is in East Africa's. */
 export const pulledInstantOf = (text: string): Instant | null => {
   const [, day, time, zone = "+03:00"] =
     /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:\.\d+)?(Z|[+-]\d\d:\d\d)?$/.exec(text.trim()) ?? []
@@ -93,10 +89,7 @@ export const textOf = Schema.decodeUnknownOption(Text)
 // POST /mpesa/c2b/v2/registerurl
 export const RegisterAnswer = Schema.Struct({ ResponseCode: Text })
 
-/**
- * The body with which a paybill confirms each payment to it, including payments by a prompt. It is trusted only for the
- * receipt, which is then queried.
- */
+/** The body with which a paybill confirms each payment, even by a prompt. Trusted only for the receipt, which is queried. */
 export const Confirmation = Schema.Struct({
   TransID: Schema.String.check(Schema.isPattern(/^[A-Z0-9]{8,20}$/)),
   BusinessShortCode: Text,
@@ -124,10 +117,7 @@ const derived = (purpose: string, reference: Reference, length: number): string 
 
 /** The only handle of ours that a charge has. The payer sees it in the prompt. Twelve characters are accepted: sixty bits. */
 export const accountReferenceOf = (reference: Reference): string => derived("charge", reference, 12)
-/**
- * Excludes what payers enter themselves: text or numbers. One of our references in a million has no letter and is excluded with
- * them.
- */
+/** Excludes what payers enter: text or numbers. One of our references in a million has no letter and is excluded too. */
 export const isAccountReference = (text: string): boolean => /^(?=.*[A-Z])[0-9A-HJKMNP-TV-Z]{12}$/.test(text)
 /** No longer than the one in Safaricom's sample, because the limit is not documented. */
 export const conversationIdOf = (reference: Reference): string => derived("payout", reference, 25)

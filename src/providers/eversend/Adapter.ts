@@ -35,10 +35,7 @@ const guarantees: ProviderGuarantees = {
   bankMsisdn: "documented"
 }
 
-/**
- * One account at Eversend. An operation takes at most `timeoutMs`, however many requests it needs; the lookup after a refused
- * payout takes as long again.
- */
+/** One account at Eversend. `timeoutMs` bounds all requests of an operation, and again the lookup after a refused payout. */
 export const eversend = adapterOf(identity, guarantees, function* (settings: EversendSettings, transport) {
   const client = yield* openClient(settings, transport)
   const connection = connectionTo(identity, client, settings.timeoutMs)

@@ -7,8 +7,7 @@ import type { TransactionKind } from "../../domain/Transaction.ts"
 import type { ChargeOrder, PayoutOrder, QuoteOrder, StatusQuery } from "../../services/ports/Provider.ts"
 import { plainRule, providerText } from "../ProviderText.ts"
 
-// Builds Eversend's bodies from the gateway's orders. Eversend has no field for a narration, and derives the network from the
-// number.
+// Eversend's bodies from the gateway's orders. It has no field for a narration, and derives the network from the number.
 
 /** POST /payouts/quotation; undefined for a wallet without its owner, for which Eversend gives no quote. */
 export const quotationBody = (order: QuoteOrder): object | undefined => {
@@ -111,10 +110,7 @@ const named = (member: "firstName" | "lastName", name: Redacted.Redacted): objec
 
 export const byIdPath = (providerReference: string): string => `/transactions/${encodeURIComponent(providerReference)}`
 
-/**
- * One page of the transactions of one kind that a search for our reference finds. It begins a day before the transaction was
- * sent, because of time zones.
- */
+/** One page of a search for our reference, by kind. It begins a day before the sending, because of time zones. */
 export const searchPath = (kind: TransactionKind, order: StatusQuery, page: number, pageSize: number): string => {
   const from = DateTime.formatIsoDateUtc(DateTime.makeUnsafe(order.sentAt - DAY_MS))
   const query = new URLSearchParams({ search: order.reference, type: kind, from, page: String(page), limit: String(pageSize) })

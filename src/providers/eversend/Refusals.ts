@@ -74,8 +74,7 @@ const textOf = (response: ProviderResponse): string => {
 }
 
 const BAD_NUMBER = "phone number must be a valid international format"
-// The exact texts of requests that were refused before execution, by operation, as integrators report them. Eversend's
-// documentation shows no texts.
+// The exact texts of requests refused before execution, by operation, as integrators report them; the documents have none.
 const nothingMade: Readonly<Record<TransactionKind, ReadonlyMap<string, ProviderRefusal>>> = {
   payout: new Map([[BAD_NUMBER, unknownRecipient]]),
   collection: new Map([
@@ -116,10 +115,7 @@ export const codeRefusal = (response: ProviderResponse): MoneyCallAnswer<PayoutO
     : undefined
 }
 
-/**
- * The failure code of a failed transaction. Its status alone proves the failure; the reason text, when it is exactly one of
- * these, only selects the code that the tenant sees.
- */
+/** The failure code of a failed transaction, which its status proves. The exact reason text only selects the code. */
 export const failureBy = (kind: TransactionKind, reason: string | null | undefined): ProviderRefusal =>
   reasons[kind].get(reason?.toLowerCase() ?? "") ?? failures[kind]
 

@@ -52,10 +52,7 @@ export const chargeOutcome = (response: ProviderResponse, order: ChargeOrder): M
     }
   })
 
-/**
- * The fee of such a recent payment is not final (Eversend's own example says 0) or missing, so the payment is polled, even when
- * it succeeded.
- */
+/** The fee of so recent a payment is not final (0 in Eversend's own example) or missing, so even a success is polled. */
 const outcomeOf = (kind: TransactionKind, wire: Wire, expected: ExpectedTransaction): FactWithAlarm<PayoutOutcome> => {
   const sum = amountsOf(wire, expected.currency)
   const observed = sum === undefined ? nothingObserved : { observedAmount: sum.amount, observedCurrency: sum.currency }
@@ -160,8 +157,7 @@ const exchangedSumOf = (wire: Wire, currency: Currency) => {
 
 /**
  * `amount` is the principal without `fees`, both in `currency`; for a payout that is the currency of the paying wallet,
- * whatever the recipient got (`destinationAmount`). When no currency is named, the stored one is used and not reported as a
- * fact.
+ * whatever the recipient got (`destinationAmount`). Without a currency, the stored one is used and not reported.
  */
 const amountsOf = ({ amount, currency, fees, sourceCurrency }: Wire, stored: Currency): Sum | undefined => {
   const named = currency ?? sourceCurrency ?? null

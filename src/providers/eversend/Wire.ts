@@ -11,8 +11,7 @@ const envelope = <S extends Schema.Constraint>(data: S) =>
 // GET /auth/token, with the headers clientId and clientSecret; afterwards `Authorization: Bearer <token>`.
 export const TokenAnswer = Schema.Struct({ status: Schema.optionalKey(Text), token: Schema.NonEmptyString })
 
-// Every refusal. The text is in `message.message`, `message` or `error`. It proves that nothing was created only when it is on
-// a closed list (Refusals.ts).
+// The text is in `message.message`, `message` or `error`. Only those on a closed list prove that nothing was made (Refusals.ts).
 export const ErrorAnswer = Schema.Struct({
   code: Schema.optionalKey(Text),
   success: Schema.optionalKey(Schema.Boolean),

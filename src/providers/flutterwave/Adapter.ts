@@ -31,10 +31,7 @@ const guarantees: ProviderGuarantees = {
   bankBranchCountries: branchCountries
 }
 
-/**
- * The longest time for which any of its pages can be paid, by its documentation. A payer who left a page may return to it, and
- * nothing closes it.
- */
+/** The longest time for which a page can be paid, by the documentation. Nothing closes a page that a payer left. */
 const PAGE_MS = 86_400_000
 
 /** One account at Flutterwave. A call takes at most `timeoutMs`; the lookup after a refused transfer takes as long again. */

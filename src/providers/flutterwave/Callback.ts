@@ -6,10 +6,7 @@ import { CallbackBody } from "./Wire.ts"
 
 const HEADER = "verif-hash"
 
-/**
- * Flutterwave signs nothing: it sends the dashboard's secret in a header. An attacker who has seen one callback can forge
- * others, so a callback only triggers a poll.
- */
+/** Flutterwave signs nothing and sends the dashboard's secret, which could be stolen: a callback only triggers a poll. */
 export const flutterwaveCallbacks = (secretHash: Redacted.Redacted): Callbacks => ({
   verify: ({ body, headers }) => {
     const given = headers[HEADER] ?? ""

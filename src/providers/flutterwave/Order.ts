@@ -106,8 +106,5 @@ export const chargePath = ({ reference }: Pick<PayoutOrder, "reference">): strin
 export const transferPath = ({ reference }: Pick<PayoutOrder, "reference">): string =>
   `/transfers?${new URLSearchParams({ reference })}`
 
-/**
- * A JSON number with every digit; a whole amount is written as an integer, the only form that v3's reference promises to
- * accept.
- */
+/** A JSON number with every digit; whole amounts as integers, the only form that v3's reference promises to accept. */
 const money = (amount: MinorUnits, currency: Currency): RawJson => new RawJson(plainDecimal(amount, currency))

@@ -67,8 +67,7 @@ export const usedReference = (response: ProviderResponse): FactWithAlarm<Unknown
 
 const ownWallet = poolShort("Flutterwave failed a transfer for our own wallet's sake: is it empty, or restricted?")
 const dailyLimit = poolShort("Flutterwave failed a transfer: our account has paid as much as it may in a day")
-// A failed transfer is final, whatever its text. v3 gives the reason only as text: these are compared as a whole, and any other
-// is `undelivered`.
+// A failed transfer is final. v3 gives the reason only as text: these are compared as a whole, any other is `undelivered`.
 const completeMessages: ReadonlyMap<string, ProviderRefusal> = new Map([
   ["Insufficient funds in customer wallet", ownWallet],
   ["DISBURSE FAILED: Insufficient funds in customer wallet", ownWallet],

@@ -154,10 +154,7 @@ const shownBy = ({ id, status }: Pick<Charge, "id" | "status">, isOurs: boolean)
   note: `status ${status}`
 })
 
-/**
- * A charge's net amount is its amount less Flutterwave's fee and the tax on it. A part finer than the currency belongs to the
- * fee.
- */
+/** A charge's net amount: less Flutterwave's fee and the tax on it. A part finer than the currency belongs to the fee. */
 export const chargeSum = ({ amount, amount_settled, app_fee: fee, currency }: Charge): ReturnType<typeof sumOf> => {
   const sum = sumOf({ amount, currency })
   const settled = amount_settled ?? null

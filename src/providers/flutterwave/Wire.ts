@@ -2,8 +2,7 @@ import { Schema } from "effect"
 import { Amount, nullable, Text } from "../WireNumber.ts"
 
 // The parts of Flutterwave's v3 HTTP bodies that the gateway uses, shared by the adapter and the simulator. Amounts are major
-// units, as JSON numbers in both directions; both sides read them as text (WireNumber). Members that are not named here are
-// ignored.
+// units, as JSON numbers in both directions; both sides read them as text (WireNumber). Others are ignored.
 
 /** The envelope of every success. `status: "error"` with a 2xx does not match it. */
 const envelope = <S extends Schema.Constraint>(data: S) => Schema.Struct({ status: Schema.Literal("success"), data })

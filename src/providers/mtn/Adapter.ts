@@ -15,10 +15,7 @@ import { identity } from "./Refusals.ts"
 import { found, posted } from "./Translate.ts"
 import { moneyPath, type Product, referenceIdOf, statusPath } from "./Wire.ts"
 
-/**
- * An X-Reference-Id is accepted once, and is the key for polling. Right after the 202 the transaction may not be found yet; MTN
- * does not say for how long.
- */
+/** An X-Reference-Id is accepted once, and is the key for polling. For an unknown time after the 202 it may not be found. */
 const guarantees: ProviderGuarantees = {
   clientReference: "unique_reject",
   lookup: "by_client_ref",
@@ -27,10 +24,7 @@ const guarantees: ProviderGuarantees = {
   notFoundGraceMs: 300_000
 }
 
-/**
- * Our accounts at MTN. A call takes at most `timeoutMs`, including its token; the lookup after a repeated reference takes as
- * long again.
- */
+/** Our accounts at MTN. `timeoutMs` bounds a call with its token, and again the lookup after a repeated reference. */
 export const mtn = adapterOf(identity, guarantees, function* (settings: MtnSettings, transport) {
   const { callbackUrl, countries: accounts, fees, holderCheck, timeoutMs } = settings
   const open = openAccount(timeoutMs)

@@ -3,10 +3,7 @@ import { shapedHints } from "../CallbackVerification.ts"
 import { standingOf } from "./Translate.ts"
 import { StatusAnswer } from "./Wire.ts"
 
-/**
- * MTN signs nothing: a client that knows the secret URL can send anything, so a callback only triggers a poll. A body of
- * another shape is not accepted as a callback.
- */
+/** MTN signs nothing, and the secret URL may be known: a callback only triggers a poll. One of another shape is refused. */
 export const mtnCallbacks: Callbacks = { verify: ({ body }) => hintOf(body) }
 
 // The callback does not contain its X-Reference-Id, and the number of a financial transaction cannot be polled.

@@ -15,10 +15,7 @@ export interface CountryAccount extends Market {
   readonly subscriptionKeys: Readonly<Record<Product, Redacted.Redacted>>
 }
 
-/**
- * How a recipient is checked before a payout: whether the account is active and who holds it, only whether it is active, or not
- * at all.
- */
+/** The check of a recipient before a payout: that the account is active and who holds it, the former only, or none. */
 export type HolderCheck = "name" | "active" | "off"
 
 export interface MtnSettings {

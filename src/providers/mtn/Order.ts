@@ -4,8 +4,7 @@ import type { ChargeOrder, PayoutOrder } from "../../services/ports/Provider.ts"
 import { digitsOf, noteText, type TextRule } from "../ProviderText.ts"
 import { MESSAGE_AT_MOST } from "./Wire.ts"
 
-// Builds MTN's bodies from the gateway's orders. The other party sees the narration; our side of the movement shows the
-// reference.
+// MTN's bodies from the gateway's orders. The other party sees the narration; our side of the movement shows the reference.
 
 /** POST /collection/v1_0/requesttopay */
 export const paymentBody = ({ amount, corridor, narration, reference, source }: ChargeOrder): object => ({

@@ -3,8 +3,7 @@ import type { Reference } from "../../domain/Ids.ts"
 import { uuidOf } from "../ReferenceId.ts"
 import { Amount, nullable, Text } from "../WireNumber.ts"
 
-// The parts of MTN's HTTP bodies that the gateway uses, shared by the adapter and the simulator. Amounts are major units as
-// strings.
+// MTN's HTTP bodies, as far as the gateway uses them, for adapter and simulator. Amounts are major units as strings.
 
 // Each product has its own account, subscription key, tokens and name for its movements.
 export const products = {
@@ -67,10 +66,7 @@ export const BalanceAnswer = Schema.Struct({ availableBalance: Amount, currency:
 
 // GET /{product}/v1_0/accountholder/msisdn/{number}/active
 export const ActiveAnswer = Schema.Struct({ result: Schema.Boolean })
-/**
- * GET /{product}/v1_0/accountholder/msisdn/{number}/basicuserinfo: the response also contains a birthday and more, which the
- * gateway does not read.
- */
+/** GET /{product}/v1_0/accountholder/msisdn/{number}/basicuserinfo; its birthday and other members are not read. */
 export const HolderAnswer = Schema.Struct({
   name: nullable(Schema.String),
   given_name: nullable(Schema.String),

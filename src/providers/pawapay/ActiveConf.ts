@@ -133,10 +133,7 @@ const limitsIn = (raw: unknown, currency: Currency): ActiveLimits => {
 const membersOf = (raw: unknown) => Option.getOrElse(readMembers(raw), (): typeof ActiveOperation.Type => ({}))
 const readMembers = Schema.decodeUnknownOption(ActiveOperation)
 
-/**
- * An unknown word closes nothing. While a network is DELAYED, pawaPay accepts payouts and holds them until the network works
- * again, without a time limit.
- */
+/** An unknown word closes nothing. While a network is DELAYED, pawaPay accepts payouts and holds them without a time limit. */
 const availabilities: ReadonlyMap<unknown, Availability> = new Map([
   ["OPERATIONAL", "operational"],
   ["DELAYED", "degraded"],

@@ -10,10 +10,7 @@ import { Payment } from "./Wire.ts"
 
 const INPUT = /^([a-z*][\w.*-]*)=(\(((?:"[^"\s;]+" ?)*)\)((?:;[a-z*][\w.*-]*=(?:"[^"]*"|-?\d+))*))$/
 const ALGORITHM = "ecdsa-p256-sha256"
-/**
- * The callbacks of every pawaPay merchant are signed with the same keys. Without our address in the signature, those of others
- * would be accepted.
- */
+/** The same keys sign all merchants' callbacks: without our address in the signature, those of others would be accepted. */
 const REQUIRED = ["@method", "@authority", "@path", "content-digest"]
 const RAW_SIGNATURE_BYTES = 64
 

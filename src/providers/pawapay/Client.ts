@@ -40,10 +40,7 @@ const signing = (key: SigningKey, transport: Transport): Transport => ({
 
 /** As in pawaPay's samples. The wait for the account's pace, after signing, is much shorter. */
 const LIFE_SECONDS = 60
-/**
- * How far our clock may be ahead of pawaPay's. A signature from the future is refused, and such a refusal fails the payment for
- * good.
- */
+/** How far our clock may be ahead of pawaPay's. A signature from the future fails the payment for good. */
 const LEEWAY_SECONDS = 5
 
 /** RFC 9421, over the six components that pawaPay's own callbacks cover. The signature is DER, as theirs are. */

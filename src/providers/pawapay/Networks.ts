@@ -65,8 +65,7 @@ const zambia: AmountLimits = [1n, 20_000n, 2]
 const franc: AmountLimits = [1n, 2_000_000n, 0]
 const burkina: AmountLimits = [100n, 2_000_000n, 0]
 
-// The limits are a sample account's; each account has its own, which `ActiveConf` reads. Until they are read, the gateway
-// enforces only the decimals.
+// The limits are a sample account's. `ActiveConf` reads each account's own; until then only the decimals are enforced.
 export const markets: ReadonlyArray<Market> = [
   market(["UG", "UGA", "Uganda", "256", "UGX"], {
     MTN: network("MTN_MOMO_UGA", [500n, 5_000_000n, 2]),

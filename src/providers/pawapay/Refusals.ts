@@ -61,10 +61,7 @@ const refusals: Readonly<Record<string, ProviderRefusal | Readonly<Record<Paymen
   UNKNOWN_ERROR: unnamed
 }
 
-/**
- * A failure is final whatever its code; an unknown code only hides the reason. Unknown codes, and failures that our account or
- * wallet caused, raise an alarm.
- */
+/** A failure is final whatever its code. Unknown codes, and failures of our account or wallet, raise an alarm. */
 export const refusalBy = (kind: PaymentKind, failureCode: string, status: string): ProviderRefusal => {
   const row = rowOf(refusals, failureCode)
   const known = row === undefined || "message" in row ? row : row[kind]

@@ -16,10 +16,7 @@ import { BalancesAnswer, StatementAccepted, StatementAnswer, StatementWallet } f
 
 /** Before a name it stands for all its subdomains, but not for the name itself. */
 const BELOW = "*."
-/**
- * The default hosts for statement files: pawaPay's own, as its documentation shows. A cloud provider's hosts are not among
- * them, because anyone can have one.
- */
+/** The default hosts of statement files: pawaPay's own, by its documentation. Anyone can have a host at a cloud provider. */
 export const FILE_HOSTS: ReadonlyArray<string> = ["pawapay.io", `${BELOW}pawapay.io`]
 /** pawaPay requires a callback URL; nothing listens there. */
 const NO_HOST = "callbacks.invalid"
@@ -29,10 +26,7 @@ const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
 /** A payment's fee may be booked after midnight. */
 const MARGIN_MS = HOUR_MS
-/**
- * How long pawaPay may take to create a file. The first check comes after the shortest interval; the intervals then grow to the
- * longest.
- */
+/** How long pawaPay may take for a file. The first check comes after the shortest interval, then they grow to the longest. */
 const READY_WITHIN_MS = 10 * 60_000
 const ASKED_FIRST_AFTER_MS = 500
 const ASKED_AT_LEAST_EVERY_MS = 10_000
@@ -48,10 +42,7 @@ interface Wallet extends Pick<typeof StatementWallet.Type, "country" | "currency
   readonly provider?: string
 }
 
-/**
- * The movements in all wallets of the account on a UTC day. pawaPay creates a file for each wallet, which is parsed while it
- * arrives and stored nowhere.
- */
+/** The movements in all of the account's wallets on a UTC day, from a file per wallet, parsed as it arrives and not stored. */
 export const statement = (
   connection: Connection,
   transport: Transport,

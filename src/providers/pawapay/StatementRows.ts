@@ -8,10 +8,7 @@ import { majorUnits } from "../ProviderStatus.ts"
 import { wordIn } from "../Rows.ts"
 import { instantIn } from "../Statements.ts"
 
-/**
- * The columns to read, as pawaPay's documentation of statements names them. Case, blanks and punctuation in the header do not
- * matter.
- */
+/** The columns to read, as pawaPay documents them. Case, blanks and punctuation in the header do not matter. */
 const columns = {
   at: "Creation Date",
   id: "Transaction ID",
@@ -26,10 +23,7 @@ const naming: ReadonlyArray<string> = ["Reason", "Metadata"]
 
 /** The payment whose money a row moves. A refund is made in the dashboard only; a correction is made by pawaPay. */
 type Payment = "collection" | "payout" | "refund"
-/**
- * A payment has a row when its money moves, one for each fee, and another when it fails afterwards. `own`: a treasury movement,
- * not a payment.
- */
+/** A payment has a row when its money moves, one for each fee, and another if it fails afterwards. `own`: a treasury movement. */
 type Meaning = { readonly of: Payment; readonly is: "moved" | "undone" | "fee" } | "correction" | "own"
 
 // pawaPay's types of transactions. Any other type is not understood.

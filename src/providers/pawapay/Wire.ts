@@ -40,8 +40,7 @@ export type PayoutRequest = typeof PayoutRequest.Type
 
 const ids = { depositId: nullable(Schema.String), payoutId: nullable(Schema.String) }
 
-// The response to both, with 200 even for a business refusal; the identifier may then be null. An error of pawaPay's has no
-// status.
+// The response to both, 200 even for a business refusal; the identifier may then be null. pawaPay's errors have no status.
 export const InitiationAnswer = Schema.Struct({
   ...ids,
   status: Schema.optionalKey(Schema.String),

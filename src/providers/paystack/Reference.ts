@@ -69,10 +69,7 @@ export const referenceData = ({ call, get, giveUp, name, read }: Connection): Re
   return { banks, resolve, countries: countries(), balances: balances() }
 }
 
-/**
- * Leaves out mobile networks, which are listed among the banks but paid as the corridor's networks, and Kenya's tills and
- * paybills, which are not personal accounts.
- */
+/** Without mobile networks, paid as the corridor's networks, and Kenya's tills and paybills, which are no personal accounts. */
 const isPaid = ({ active, is_deleted, supports_transfer, type }: typeof Bank.Type): boolean =>
   active === true && is_deleted !== true && supports_transfer === true && type?.startsWith("mobile_money") !== true
 

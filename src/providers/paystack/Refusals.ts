@@ -46,8 +46,7 @@ export type Operation = "charge" | "voucher" | "transfer"
 const OF_THE_REQUEST = "validation_error"
 
 const shortBalance = poolShort("Paystack refuses a transfer: the balance there is not enough")
-// The refusals in Paystack's documentation, by operation: codes, and the texts of refusals without type and code. Any other
-// refusal without a type proves nothing.
+// The documented refusals by operation: codes, and texts without type and code. Any other without a type proves nothing.
 const documented: Readonly<Record<Operation, ReadonlyMap<string, ProviderRefusal>>> = {
   charge: new Map(),
   voucher: new Map([["Provided registration token is invalid", refusedUnsaid]]),
@@ -80,10 +79,7 @@ const refusal = (operation: Operation, response: ProviderResponse): PaystackRefu
   }
 }
 
-/**
- * The refusal of a call that moves money. It counts once a lookup finds nothing; a refusal that proves nothing leaves the
- * outcome open even then.
- */
+/** The refusal of a call that moves money. It counts once a lookup finds nothing; one that proves nothing does not. */
 export const moneyCallRefusal = (
   operation: "charge" | "transfer",
   response: ProviderResponse

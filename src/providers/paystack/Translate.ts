@@ -147,10 +147,7 @@ export const lookupOfRefusedCharge = (
   return Option.isNone(answer) ? readAsUnknown(response) : chargePlaced(answer.value.data, expected)
 }
 
-/**
- * The response to POST /charge/submit_otp. Nothing is charged before the voucher is accepted, and a refused one can be followed
- * by another.
- */
+/** The response to POST /charge/submit_otp. Nothing is charged before a voucher is accepted; another may follow a refused one. */
 export const voucherOutcome = (response: ProviderResponse, expected: ExpectedTransaction): MoneyCallAnswer<ChargeOutcome> => {
   // The charge was sent before; only the voucher was not.
   if (response._tag === "NotSent")

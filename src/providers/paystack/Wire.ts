@@ -28,10 +28,7 @@ export const ChargeRequest = Schema.Struct({
   reference: Schema.optionalKey(Schema.String),
   mobile_money: Schema.Struct({ phone: Schema.String, provider: Schema.String })
 })
-/**
- * The response to POST /charge, POST /charge/submit_otp and GET /charge/{reference}. `amount`, `fees` and `id` are present with
- * some statuses only.
- */
+/** For POST /charge, POST /charge/submit_otp and GET /charge/{reference}. Some statuses lack `amount`, `fees` or `id`. */
 export const ChargeAnswer = envelope(
   Schema.Struct({
     reference: Schema.String,
@@ -109,8 +106,7 @@ export const ListedTransfer = Schema.Struct({ ...Transfer.fields, reference: nul
 
 const ChargeNamed = Schema.Struct({ reference: nullable(Text), id: nullable(Text) })
 
-// GET /dispute?from&to&perPage&page&transaction. `refund_amount` is the disputed amount; `resolution` is present once it is
-// resolved.
+// GET /dispute?from&to&perPage&page&transaction. `refund_amount` is the disputed amount; `resolution` exists once resolved.
 export const Dispute = Schema.Struct({
   id: Text,
   refund_amount: nullable(Amount),
@@ -172,8 +168,7 @@ export const CallbackBody = Schema.Struct({
   )
 })
 
-// A transfer's reference may not contain capital letters, and ours has no others: so our reference is sent in lower case, also
-// for charges.
+// A transfer's reference may have no capital letters: ours is sent in lower case, for charges as well.
 
 export const wireReference = (reference: Reference): string => reference.toLowerCase()
 

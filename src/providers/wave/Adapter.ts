@@ -90,10 +90,7 @@ export const wave = adapterOf(identity, guarantees, function* (settings: WaveSet
 /** Longer than a request lives: by then the payer has the session's page, or never will. */
 const STRAY_AFTER_MS = 300_000
 
-/**
- * Finds a charge. Expires the pages that no payer was sent to and, once the payer's time is over, all of its pages, so that
- * none can be paid afterwards.
- */
+/** Finds a charge. Expires pages that no payer was sent to and, once the payer's time is over, all of its pages. */
 const findingCharge = ({ client }: Connection, fees: WaveSettings["fees"]) =>
   Effect.fnUntraced(function* (order: StatusQuery, until: number) {
     const search = client({ operation: "search", method: "GET", path: sessionsPath(order) }, until)

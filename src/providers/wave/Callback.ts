@@ -4,10 +4,7 @@ import { hintReader, timedOrBearerCallbacks } from "../CallbackVerification.ts"
 import { standingOf } from "./Translate.ts"
 import { CallbackBody } from "./Wire.ts"
 
-/**
- * A wallet's callbacks either are signed with its secret or contain it, as was chosen when the URL was registered. Both are
- * accepted.
- */
+/** A wallet's callbacks are signed with its secret or contain it, as was chosen when the URL was registered. */
 export const waveCallbacks = (secrets: ReadonlyArray<Redacted.Redacted>): Callbacks =>
   timedOrBearerCallbacks({ header: "wave-signature", secrets, hintOf })
 

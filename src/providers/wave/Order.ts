@@ -5,8 +5,7 @@ import type { ChargeOrder, PayoutOrder } from "../../services/ports/Provider.ts"
 import { digitsOf, noteText, plainRule, providerText } from "../ProviderText.ts"
 import type { Wallet } from "./Client.ts"
 
-// Builds Wave's bodies from the gateway's orders. A body depends only on the order: the same order gives the same bytes,
-// because Wave refuses the same key with other bytes.
+// Wave's bodies, which depend on the order alone: Wave refuses the same key with other bytes.
 
 /** POST /v1/payout */
 export const payoutBody = (

@@ -37,8 +37,7 @@ const misconfigured = (code: string): ProviderRefusal => accountRefused(`Wave re
 const notReceiving = refusalOf("party", "destination_unavailable", "The recipient's account may not receive.")
 const notPaying = refusalOf("party", "declined_by_payer", "The payer's account may not pay this.")
 
-// By the code of an error, of a failed payout, or of a session's last payment attempt. The documentation does not say for every
-// code which of these it appears in.
+// By the code of an error, a failed payout, or a session's last payment; the documentation does not separate them.
 const table = {
   payout: new Map([
     ["insufficient-funds", poolShort("Wave refuses a payout: our wallet there has not enough money")],

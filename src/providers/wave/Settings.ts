@@ -23,8 +23,7 @@ export const waveProvider = knownProvider<WaveSettings>({
     const fees = contractFeesOf(reader, pricedPlaces)
     return wallets === null ? null : { baseUrl: reader.baseUrl, timeoutMs: reader.timeoutMs, wallets, fees }
   },
-  // A wallet is identified only by its key, and all wallets have one currency, so the account is identified by all of its keys
-  // together.
+  // A wallet is identified only by its key, and all have one currency: all keys together identify the account.
   identity: ({ wallets }, currency) =>
     currency === CURRENCY ? { within: "", own: Redacted.make(wallets.map(keyIn).sort().join(",")) } : null,
   open: wave

@@ -36,10 +36,7 @@ type Words = { readonly [M in "checkout_status" | "payment_status"]?: string | n
 const statusOf = ({ checkout_status, payment_status }: Words): string => `${checkout_status} ${payment_status}`
 export const standingOf = (words: Words): Reported | undefined => standingOfSession(statusOf(words))
 
-/**
- * A refusal counts once a lookup finds nothing. After a conflict the transaction that is found decides; when none is found, the
- * outcome stays open.
- */
+/** A refusal counts once a lookup finds nothing. After a conflict it does not, and what is found decides. */
 const refusedAs = (call: "payout" | "session", response: ProviderResponse): MoneyCallAnswer<PayoutOutcome> | undefined =>
   isConflict(response)
     ? { confirm: (looked) => asCreateOutcome(looked, "Wave has a request of ours, and nothing by our reference") }
@@ -107,10 +104,7 @@ export const sessionPlaced = (response: ProviderResponse, expected: ExpectedChar
     }
   })
 
-/**
- * The response to GET /v1/checkout/sessions/search. Of several sessions the paid one counts, otherwise one that is not
- * understood or is open.
- */
+/** The response to GET /v1/checkout/sessions/search. The paid session counts, else one that is open or not understood. */
 export const sessionFound = (response: ProviderResponse, expected: ExpectedCharge): FactWithAlarm<StatusOutcome> => {
   const { closed = none, isOver = false, providerReference: page = null } = expected
   const found = foundRows(SessionsAnswer, response)

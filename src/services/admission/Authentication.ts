@@ -59,8 +59,7 @@ export class Authentication extends Context.Service<
     const policy = yield* Policy
     const window = { maxAgeSeconds: policy.signatureMaxAgeSeconds, maxAheadSeconds: policy.signatureMaxAheadSeconds }
     const { noncesUntil } = yield* ClockTrust
-    // A request that was signed this long before a nonce expired may have used it. It is still inside the signature window only
-    // after the clock was set back.
+    // Signed this long before a nonce expired, a request may have used it, but is in the window only if the clock was set back.
     const endedAfterMs = (policy.nonceKeptSeconds - policy.signatureMaxAheadSeconds) * 1000
     const isForgotten = (timestamp: string, until: number) => Number(timestamp) * 1000 <= until - endedAfterMs
     const hosts = new Set(policy.publicHosts.map((host) => host.toLowerCase()))

@@ -13,10 +13,7 @@ import { KeyApprovals } from "./KeyApprovals.ts"
 import { ReviewApprovals } from "./ReviewApprovals.ts"
 import { endOf, isOfFile, ReviewFiles, rowsRuled } from "./ReviewFiles.ts"
 
-/**
- * The second person's decisions on proposals of every kind. Each kind has a file of its own that creates and carries out its
- * proposals.
- */
+/** The second person's decisions on proposals. Each kind has a file of its own that creates and carries out its proposals. */
 export class Approvals extends Context.Service<
   Approvals,
   {
@@ -28,10 +25,7 @@ export class Approvals extends Context.Service<
     readonly approve: (id: Reference, acting: Acting) => Effect.Effect<void, NotDecided>
     /** Creates the key that this person proposed and another person approved, once. If the response is lost, so are the secrets. */
     readonly issueKey: (id: Reference, acting: Acting) => Effect.Effect<IssuedKey, NotDecided>
-    /**
-     * Ends a proposal that was not carried out. An open one is withdrawn by its proposer or rejected by any other person; an
-     * approved one can be called off by anyone.
-     */
+    /** Ends a proposal: an open one is withdrawn by its proposer or rejected by another, an approved one called off by any. */
     readonly dismiss: (id: Reference, acting: Acting, note: string) => Effect.Effect<void, NotDecided>
   }
 >()("gateway/services/approvals/Approvals") {
@@ -83,10 +77,7 @@ export class Approvals extends Context.Service<
       return yield* Effect.mapError(Effect.fromResult(done.value), ({ message }) => new NotDecided(message))
     })
 
-    /**
-     * The rulings of a file are made in one commit each, while the proposal is approved. None is made twice, whenever the
-     * process dies.
-     */
+    /** A file's rulings are made in one commit each while the proposal is approved, and none twice, whenever the process dies. */
     const carriedOut = Effect.fnUntraced(function* (
       proposal: Proposal,
       acting: Acting,

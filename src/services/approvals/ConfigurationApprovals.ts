@@ -36,10 +36,7 @@ export interface ConfigurationWish {
 export class ConfigurationApprovals extends Context.Service<
   ConfigurationApprovals,
   {
-    /**
-     * Makes the change, or opens a proposal. Refused when it is impossible, when it would change nothing, and when the state
-     * has changed since.
-     */
+    /** Makes the change, or opens a proposal. Refused when impossible, without effect, or when the state has changed since. */
     readonly change: (
       wish: ConfigurationWish,
       acting: Acting,
@@ -175,7 +172,6 @@ export class ConfigurationApprovals extends Context.Service<
   })
 }
 
-/** Whether a proposal is for such a change. */
 export const isOfConfiguration = (proposal: Pick<Proposal, "kind">): boolean =>
   configurationKinds.some((kind) => kind === proposal.kind)
 
@@ -247,7 +243,6 @@ const NEVER = -1
 const SwitchDetails = Schema.Struct({ seen: Schema.FiniteFromString, note: Schema.String })
 const Key = Schema.Tuple([Country, Currency, Direction, Method])
 
-/** Parses the proposed change. */
 const wishOf = ({ details, kind, subject }: Proposal): Effect.Effect<SeenWish> =>
   Effect.gen(function* () {
     if (kind === "corridor set") {

@@ -12,17 +12,11 @@ import { Tenants } from "../ports/Tenants.ts"
 import { type AdjustmentWish, externalIdMistake, FloatAdjustments } from "../tenants/FloatAdjustments.ts"
 import { type Acting, makeProposing, NotDecided, writtenIn } from "./Deciding.ts"
 
-/**
- * Credits and debits of floats from the console, always with two people: one proposes, the other approves, and exactly that is
- * posted (`Approvals`).
- */
+/** Credits and debits of floats from the console: one person proposes, another approves, and exactly that is posted. */
 export class FloatApprovals extends Context.Service<
   FloatApprovals,
   {
-    /**
-     * Opens the proposal. Refused when there is no such tenant, or when the external id cannot name an adjustment or is already
-     * proposed or posted.
-     */
+    /** Opens the proposal. Refused without such a tenant, or for an external id that cannot name an adjustment or is taken. */
     readonly propose: (wish: AdjustmentWish, acting: Acting) => Effect.Effect<void, NotDecided>
     /** Posts the proposed amount. Refused, with nothing posted, when the external id was already posted by any means. */
     readonly carryOut: (proposal: Proposal, by: AuditBy) => Effect.Effect<void, NotCarriedOut>
@@ -91,7 +85,6 @@ const Details = Schema.Struct({
 const encodeWish = Schema.encodeSync(Details)
 const decodeDetails = writtenIn(Details)
 
-/** Parses the proposed adjustment. */
 const wishOf = ({ details, kind }: Proposal): Effect.Effect<AdjustmentWish> =>
   Effect.map(
     decodeDetails(details),

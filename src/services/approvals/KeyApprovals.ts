@@ -78,15 +78,11 @@ export class KeyApprovals extends Context.Service<
   })
 }
 
-/**
- * The role of a key that is limited to networks. The previous release does not know networks: it finds no `role`, and therefore
- * issues no key that would work from anywhere.
- */
+/** The role of a key with networks. The previous release finds no `role` and issues no key that works from anywhere. */
 const LIMITED_ROLE = "limited_role"
 
 const decodeDetails = writtenIn(Schema.Struct({ app_id: AppId, key_id: Schema.String, mode: Mode, role: Role }))
 
-/** Parses the proposed caller. */
 const callerOf = ({ details }: Proposal): Effect.Effect<Caller> =>
   Effect.map(decodeDetails({ role: details[LIMITED_ROLE], ...details }), ({ app_id: appId, key_id: keyId, mode, role }) => ({
     appId,

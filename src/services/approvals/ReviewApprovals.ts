@@ -28,10 +28,7 @@ interface Wish {
   readonly seen: bigint
 }
 
-/**
- * Rulings from the console: below a certain amount by one person, otherwise proposed by one and approved by another
- * (`Approvals`). `Review` makes all of them.
- */
+/** Rulings from the console: small amounts by one person, others by two (`Approvals`). `Review` makes all of them. */
 export class ReviewApprovals extends Context.Service<
   ReviewApprovals,
   {
@@ -122,7 +119,6 @@ const decodeDetails = writtenIn(
   })
 )
 
-/** Parses the proposed resolution. */
 const wishOf = ({ details, subject }: Proposal): Effect.Effect<Wish> =>
   Effect.flatMap(decodeDetails(details), ({ amount_minor: amount = null, evidence, fee_minor: fee = null, outcome, seen }) =>
     isReference(subject)

@@ -68,8 +68,7 @@ type Priced = Pick<Collection, "amount" | "corridor" | "currency" | "network" | 
 
 /**
  * The contract fee of a charge when it is opened. It stays the charge's fee on every node, whatever the contract says later.
- * Null when the provider's responses name the fee; undefined when the contract does not cover the charge, which is then
- * refused.
+ * Null when the provider's responses name the fee; undefined when the contract does not cover it: it is refused.
  */
 export const contractFeeOf = (
   operations: Pick<CollectionOperations, "contractFee"> | undefined,
@@ -80,10 +79,7 @@ export const contractFeeOf = (
 /** How often the amount is raised to the fee of the one before it. A flat fee needs one step, and a share of 10 % beside it nine. */
 const STEPS_AT_MOST = 64
 
-/**
- * Refuses a charge that costs more than it brings: the payer would pay it, and nothing could be credited. `minimum_minor` is
- * the least amount above it that covers its own fee.
- */
+/** Refuses a charge that costs more than it brings. `minimum_minor`: the least amount above it that covers its own fee. */
 export const requireFeeCovered = Effect.fnUntraced(function* (operations: CollectionOperations, priced: Priced) {
   let covered = priced.amount
   for (let steps = 0; steps < STEPS_AT_MOST; steps++) {

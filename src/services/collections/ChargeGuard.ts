@@ -14,10 +14,7 @@ import { Tenants } from "../ports/Tenants.ts"
 import { Transactions } from "../ports/Transactions.ts"
 import { OutcomePoller, type Polled } from "../settlement/OutcomePoller.ts"
 
-/**
- * How far back an earlier charge of a number counts, from when it was placed, in time that has certainly passed (contract
- * GUARD-1).
- */
+/** How far back an earlier charge of a number counts, in time that has certainly passed (contract GUARD-1). */
 const LOOK_BACK_MS = 15 * 60_000
 /** Each further look means that another charge of the number was placed since the last one. */
 const LOOKS_AT_MOST = 4
@@ -52,8 +49,7 @@ export class ChargeGuard extends Context.Service<
     /**
      * Runs `place` once no recent charge of the number is live, successful, or failed without proof. A charge whose outcome is
      * not certain is polled first, which may settle it. For a tenant with repeat sales, charges that were known as successful
-     * when its request arrived do not count. `place` returns none when another charge was faster: then everything is checked
-     * again.
+     * when its request arrived do not count. `place` returns none when another was faster: all is checked again.
      */
     readonly placeWhenFree: <A, E>(
       payer: Payer,
@@ -85,8 +81,7 @@ export class ChargeGuard extends Context.Service<
 
     /**
      * Returns the earlier charge, after polling it, if it blocks the new one. A charge that waits for a code with none being
-     * submitted had one that was rejected as wrong: it blocks only if the provider has it, or does not answer (contract
-     * GUARD-9).
+     * submitted had a wrong one: it blocks only if the provider has it, or does not answer (contract GUARD-9).
      */
     const blockingCharge = Effect.fnUntraced(function* (
       reference: Reference,

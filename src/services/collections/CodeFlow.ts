@@ -100,10 +100,7 @@ export class CodeFlow extends Context.Service<
     const codes = yield* Codes
     const policy = yield* Policy
 
-    /**
-     * The provider that sent the code. Fails while calls to it are held back, so that the code is not used up and can be
-     * submitted later.
-     */
+    /** The provider that sent the code. Fails while calls to it are held back: the code is kept and can be submitted later. */
     const chargerOf = Effect.fnUntraced(function* (collection: Collection, source: MomoParty, corridor: Corridor) {
       const provider = Option.getOrUndefined(sentWith(registry, collection))
       yield* beginCandidates([collection.provider], provider?.collections === undefined ? "no_account" : "not_asked")
@@ -217,10 +214,7 @@ const chargeAdmission = Effect.gen(function* () {
     return found.kind === "collection" ? found : yield* new NotFound({})
   })
 
-  /**
-   * 422: a reference cannot be redirected to another payer. The masked number is compared, and the keyed hash as long as it
-   * is stored.
-   */
+  /** 422: a reference cannot go to another payer. The masked number is compared, and the keyed hash while it is stored. */
   const payerOf = Effect.fnUntraced(function* (collection: Collection, payer: MomoParty) {
     const { msisdn, network } = payer
     const partyHash = vault.hash("party", payerIdentity(payer))

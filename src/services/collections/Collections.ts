@@ -211,8 +211,7 @@ export class Collections extends Context.Service<
         const code = texted && (yield* sendCode(texted.charger.operations, number, source, account))
         const draft = { caller, command, claim, corridor, network, code, partyHash }
         const openIfFree = Effect.fnUntraced(function* (payer: LastCharge) {
-          // A charge that no provider accepts is not recorded. A payer who was already charged gets that answer first, because
-          // the guard has checked before.
+          // Not recorded when no provider accepts it. The guard has checked before, so a payer who was charged gets that answer.
           const chosen = yield* firstToTake(tried, (charger) =>
             routes
               .requireReady(charger.provider, "charge")
@@ -254,10 +253,7 @@ interface Draft {
   readonly partyHash: Uint8Array
 }
 
-/**
- * A charge that ends on a provider's page, requires a code or has one starts as `requires_action`; any other is `pending` at
- * once.
- */
+/** A charge on a provider's page, or that needs or has a code, starts as `requires_action`; any other is `pending` at once. */
 const newCollection = (
   { caller, claim, code, command, corridor, network, provider }: Draft,
   createdAt: Instant,

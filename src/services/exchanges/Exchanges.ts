@@ -88,10 +88,7 @@ export class Exchanges extends Context.Service<
      * fails over. An `UnknownOutcomeError` leaves it `pending` with the source reserved, for the poller.
      */
     readonly create: (caller: Caller, command: FxCommand, claim: Claim) => Effect.Effect<Transaction, FxRefusal>
-    /**
-     * The tenant's exchange. One that belongs to another tenant, is of the other mode, is of another kind or does not exist
-     * gives the same NotFound.
-     */
+    /** The tenant's exchange. One of another tenant, mode or kind gives the same NotFound as none at all. */
     readonly find: (caller: Caller, reference: string) => Effect.Effect<Exchange, NotFound>
     /** A page of the tenant's exchanges in the key's mode, in the filter's order. */
     readonly list: (

@@ -31,8 +31,7 @@ export class PayoutDispatch extends Context.Service<
   {
     /**
      * Sends with the failover rule of `Failover`, and applies the answer in one commit with the request's response. Fails with
-     * the error for the tenant. A final refusal is stored; an unknown outcome leaves the payout pending with its float
-     * reserved.
+     * the error for the tenant. A final refusal is stored; an unknown outcome leaves the payout pending, its float reserved.
      */
     readonly send: (dispatch: Dispatch) => Effect.Effect<Transaction, FinalError | UnknownOutcomeError>
   }

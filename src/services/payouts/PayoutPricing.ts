@@ -59,10 +59,7 @@ export class PayoutPricing extends Context.Service<
     ) => Effect.Effect<PayoutQuote, ProviderError | QuoteRefused | LimitRefusal>
     /** Here a refused quote is a result. */
     readonly tryPrice: (route: PayoutRoute, terms: PayoutTerms) => Effect.Effect<PricedPayout | QuoteRefused, ProviderError>
-    /**
-     * The cheapest other method to the same country with which the same amount and its fee fit into the float. Advisory, so
-     * undefined when it cannot be computed.
-     */
+    /** The cheapest other method to the country for which the float suffices. Advisory: undefined when it cannot be computed. */
     readonly cheaperMethod: (
       caller: Caller,
       terms: PayoutTerms,
@@ -176,8 +173,7 @@ export class PayoutPricing extends Context.Service<
         const offerFrom = Effect.fnUntraced(function* (payoutProvider: PayoutProvider, index: number) {
           const { operations, provider } = payoutProvider
           yield* routes.requireReady(provider, "send")
-          // The tenant's bank code comes from one provider's list. Any other provider has to find the recipient's name under
-          // the account.
+          // The bank code is from one provider's list. Any other has to find the recipient's name under the account.
           const knowsBankCode = provider === bankCodesOf(payoutRoute.providers.map((one) => one.provider))
           const bankHolder = yield* (
             knowsBankCode
@@ -261,10 +257,7 @@ type LimitRefusal = AmountBelowMinimum | AmountAboveMaximum | ValidationFailed
 
 const payoutsOf = ({ payouts }: Provider): PayoutOperations | undefined => payouts
 
-/**
- * Each network of a corridor that is not in the row's order has its own order, so the provider that quotes is known only with
- * the recipient.
- */
+/** A network outside the row's order has its own, so the provider that quotes is known only with the recipient. */
 const dependsOnRecipient = ({ corridor: { method, preference }, destination, providers }: PayoutRoute): boolean =>
   destination === null && method === "momo" && preference !== "order" && providers.length > 1
 
@@ -285,28 +278,19 @@ export interface PayoutTerms {
 export const amountCurrencyOf = (terms: PayoutTerms) =>
   terms.amountType === "DESTINATION" ? terms.destinationCurrency : terms.currency
 
-/**
- * A lower bound of the source amount without the fee. After a fee deduction, or for a fixed destination, only the quote gives
- * the amount.
- */
+/** A lower bound of the source amount without the fee: for a fixed destination or a deducted fee only the quote gives it. */
 export const leastMoved = ({ amount, amountType, currency, deductFeeFromAmount }: PayoutTerms): MovedAmount => ({
   currency,
   amount: deductFeeFromAmount || amountType === "DESTINATION" ? 1n : amount
 })
 
-/**
- * A lower bound of what would leave the float for a payout without a quote. A source beyond the range of amounts counts as the
- * largest amount.
- */
+/** A lower bound of what an unquoted payout would take from the float. A source beyond all amounts counts as the largest. */
 export const leastSent = ({ amount, amountType, deductFeeFromAmount }: PayoutTerms, { fee, kind }: QuoteRefused): MinorUnits => {
   if (amountType === "DESTINATION") return kind === "too_much" ? minor(LARGEST_AMOUNT) : ZERO
   return deductFeeFromAmount ? minusOrZero(amount, fee ?? ZERO) : amount
 }
 
-/**
- * The route of a payout: its corridor, at least one provider in the order to try, and the destination with the network's own
- * code.
- */
+/** A payout's route: its corridor, at least one provider, in order, and the destination with the network's own code. */
 export interface PayoutRoute extends PaymentRoute<PayoutOperations> {
   readonly corridor: Corridor
   readonly destination: Destination | null
@@ -317,10 +301,7 @@ export interface PayoutRoute extends PaymentRoute<PayoutOperations> {
 
 export type PayoutProvider = RoutedProvider<PayoutOperations>
 
-/**
- * `reachesMinimum` is false when a payout with a deducted fee would fall below the corridor's minimum; the figures then show
- * what it would be.
- */
+/** `reachesMinimum` is false when a deducted fee leaves less than the corridor's minimum; the figures then show how much. */
 export interface PricedPayout {
   readonly quote: PayoutQuote
   readonly reachesMinimum: boolean
@@ -344,10 +325,7 @@ const withinLimits = (
         orPassOver(provider.name, outsideLimits)
       )
 
-/**
- * Requests the price from one provider: one call, or up to `QUOTES_AT_MOST` (in `DeductedFee`) when the fee is deducted from
- * the amount.
- */
+/** Requests the price from one provider: one call, or up to `QUOTES_AT_MOST` (in `DeductedFee`) for a deducted fee. */
 const askPrice = (
   route: PayoutRoute,
   payoutProvider: PayoutProvider,

@@ -71,10 +71,7 @@ export class PayoutQuotes extends Context.Service<
       }
     })
 
-    /**
-     * Identifies the recipients of one tenant and mode across lists, and reveals nothing else about them. The hash is not
-     * stored.
-     */
+    /** Identifies a recipient of one tenant and mode across lists, and nothing else. The hash is not stored. */
     const recipientOf = ({ appId, mode }: Caller, { destination }: PayoutCommand): string => {
       const text = Redacted.make(`${appId} ${mode} ${Redacted.value(recipientIdentity(destination))}`)
       return Buffer.from(vault.hash("listed_recipient", text)).subarray(0, RECIPIENT_BYTES).toString("base64url")

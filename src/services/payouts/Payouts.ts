@@ -186,8 +186,7 @@ export class Payouts extends Context.Service<
 
     const priceWithinBounds = Effect.fnUntraced(function* (caller: Caller, command: PayoutCommand, route: PayoutRoute) {
       const bounds = (priced: PricedPayout) => requireWithinBounds(caller, command, route, priced)
-      // The holder is not looked up for a payout that cannot be opened, so that its refusal does not depend on the number. The
-      // float is checked finally in the commit.
+      // No holder is looked up for a payout that cannot be opened: its refusal must not depend on the number.
       const wouldOpen = (priced: PricedPayout) =>
         bounds(priced).pipe(
           Effect.andThen(() => availableTo(ledger, caller, command.currency)),
@@ -216,10 +215,7 @@ export class Payouts extends Context.Service<
       yield* admission.requireUnderTestCeiling(caller, quote.principal, command.currency)
     })
 
-    /**
-     * An amount that is too large is refused for the limit that it exceeds: a maximum, or otherwise the float, even without a
-     * quote.
-     */
+    /** An amount that is too large is refused for the limit that it exceeds: a maximum, or else the float, even unquoted. */
     const refusalOf = Effect.fnUntraced(function* (
       caller: Caller,
       command: PayoutCommand,
@@ -281,8 +277,7 @@ interface Draft {
 
 /**
  * The record of the payout. `amount` is the tenant's; the quote derives from it what is sent (`principal`) and what arrives
- * (`destinationAmount`). `heldFee` is the quoted fee and never changes; `fees` starts with the same value and becomes what is
- * debited.
+ * (`destinationAmount`). `heldFee` is the quoted fee and never changes; `fees` starts as that and becomes what is debited.
  */
 const newPayout = ({ caller, claim, command, createdAt, offer, route }: Draft): Payout => ({
   ...newRecord(caller, claim, createdAt),
@@ -335,10 +330,7 @@ const payoutEstimator = Effect.gen(function* () {
   })
 })
 
-/**
- * Undefined for a price. When the provider gives no reason, it is derived from the corridor's limits, which are in the source
- * currency.
- */
+/** Undefined for a price. Without a provider's reason, it is derived from the corridor's limits, in the source currency. */
 const unpricedReason = (
   terms: PayoutTerms,
   { corridor: { maximum, minimum } }: PayoutRoute,
@@ -366,10 +358,7 @@ interface Estimate {
   readonly now: Instant
 }
 
-/**
- * The response of a quote (contract PAY-29 to PAY-32). The figures that depend on the fee are null when the provider does not
- * quote the amount.
- */
+/** The response of a quote (contract PAY-29 to PAY-32). The fee's figures are null when the provider does not quote it. */
 const estimateView = ({ available, cheaper, now, priced, route: { corridor }, terms, unpriced }: Estimate) => {
   const total = priced === undefined ? null : add(priced.quote.principal, priced.quote.fee)
   return {

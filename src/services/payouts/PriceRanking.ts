@@ -11,10 +11,7 @@ interface Asking<Operations, Priced, E> {
   /** Fails when calls to the provider are held back: it is then not called. */
   readonly ready: (one: RoutedProvider<Operations>) => Effect.Effect<void, ProviderError>
   readonly ask: (one: RoutedProvider<Operations>) => Effect.Effect<Priced, E>
-  /**
-   * A call may outlive its payment and ends with this scope at the latest, because only a completed call counts for the
-   * provider's circuit.
-   */
+  /** A call may outlive its payment and ends with this scope, because only a completed call counts for the circuit. */
   readonly scope: Scope.Scope
 }
 

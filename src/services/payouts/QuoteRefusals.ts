@@ -38,8 +38,7 @@ export const uncountable = (fee: MinorUnits): QuoteRefused => ({
 
 /**
  * Whether the next provider is asked for a quote: after no usable response, when this provider cannot serve the payout at all,
- * or when its account's limits for the network exclude the amount. A provider's refusal of the amount or of the recipient is
- * final.
+ * or when its account's limits for the network exclude the amount. Its refusal of the amount or the recipient is final.
  */
 export const goesToNextProvider = (error: { readonly _tag: string; readonly kind?: string }): boolean =>
   error._tag === "provider_error" || (error._tag === "QuoteRefused" && error.kind === "other") || isOfNetworkLimits(error)

@@ -2,10 +2,7 @@ import { Context, type Effect } from "effect"
 import type { Mode } from "../../domain/Ids.ts"
 import type { AccountFingerprint } from "../../domain/ProviderAccount.ts"
 
-/**
- * Records from before accounts were stored do not say which provider account sent them. This port stores that account, by its
- * fingerprints.
- */
+/** Old records do not say which provider account sent them: this port stores that account, by its fingerprints. */
 export class AccountClaims extends Context.Service<
   AccountClaims,
   {

@@ -16,10 +16,7 @@ export interface Acknowledgement {
   readonly until: Instant
 }
 
-/**
- * Alerts that operators have seen and are working on. An acknowledgement does not change the transaction, which is still
- * polled.
- */
+/** Alerts that operators are working on. An acknowledgement does not change the transaction, which is still polled. */
 export class Acknowledgements extends Context.Service<
   Acknowledgements,
   {

@@ -65,10 +65,7 @@ export interface AuditHead {
 /** In the form that `gateway audit verify --head` accepts. */
 export const headText = ({ hash, sequence }: AuditHead): string => `${sequence}:${hash}`
 
-/**
- * The message of the log line that carries the head as `audit_head`. A process writes it when it reads the end of the log and
- * after it appends a row.
- */
+/** The log line with the head as `audit_head`, after a process reads the end of the log or appends a row. */
 export const AUDIT_HEAD_MESSAGE = "the end of the audit log"
 
 export interface CurrentAuditHead extends AuditHead {

@@ -28,10 +28,7 @@ export class Beneficiaries extends Context.Service<
     ) => Effect.Effect<ReadonlyArray<Beneficiary>>
     /** None when it does not exist, belongs to another tenant or is of the other mode. */
     readonly find: (appId: AppId, mode: Mode, id: Reference) => Effect.Effect<Option.Option<Beneficiary>>
-    /**
-     * Removes all of the tenant's recipients in both modes. The number removed is written to the audit row of the change in the
-     * same commit, and returned.
-     */
+    /** Removes all of the tenant's recipients in both modes, and returns how many, as the change's audit row says. */
     readonly purge: (appId: AppId, change: AuditedChange) => Effect.Effect<number>
   }
 >()("gateway/services/ports/Beneficiaries") {}

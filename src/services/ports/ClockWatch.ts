@@ -23,8 +23,7 @@ export class ClockWatch extends Context.Service<
   {
     /**
      * Call this before each removal. Returns the database's time, which may be used to compute ages; none while the clock is in
-     * doubt. A new doubt is stored for all nodes. Once a time has been returned it stays trusted, whatever the clock does
-     * afterwards.
+     * doubt. A new doubt is stored for all nodes. A time that was returned stays trusted, whatever the clock does.
      */
     readonly look: Effect.Effect<Option.Option<Instant>>
     /** Both clocks and the stored state. Makes no judgement. */
@@ -37,19 +36,13 @@ export class ClockWatch extends Context.Service<
   }
 >()("gateway/services/ports/ClockWatch") {}
 
-/**
- * The state of the clock as this process knows it, without a query. It is read together with the time itself, so that a new
- * time is never used without it.
- */
+/** The clock's state as this process knows it, without a query, read with the time itself: no new time is used without it. */
 export const ClockTrust = Context.Reference<{
   /** For a removal inside other work whose statement cannot call `look`: rows younger than this time are not old. */
   readonly trustedUntil: Effect.Effect<Instant>
   /** Nonces that expired before this time may have been removed. */
   readonly noncesUntil: Effect.Effect<Instant>
-  /**
-   * Intervals in which the time that this process reads went forward faster than real time, or may have done so because no
-   * gateway was watching it.
-   */
+  /** Intervals in which this process's time outran real time, or may have, because no gateway was watching. */
   readonly leaps: Effect.Effect<ReadonlyArray<ClockLeap>>
   /** When this process started. It does not know earlier leaps that an operator has confirmed since. */
   readonly begunAt: Instant

@@ -24,10 +24,7 @@ export interface CodeAttempt {
 }
 
 export type CodeAttemptOutcome =
-  /**
-   * This request may submit its code; no other code of the transaction is submitted while the lease lasts. `wrong`: how many
-   * codes were wrong before.
-   */
+  /** Only this request may submit a code of the transaction while the lease lasts. `wrong`: how many codes were wrong before. */
   | { readonly _tag: "Leased"; readonly wrong: number }
   /** Another request is submitting a code now. */
   | { readonly _tag: "Busy" }
@@ -117,10 +114,7 @@ export class Codes extends Context.Service<
      * in one commit. When any limit is reached, nothing is counted.
      */
     readonly request: (code: CountedCode, bounds: CodeBounds) => Effect.Effect<SendQuotaOutcome>
-    /**
-     * The code was provably not sent, so it is not counted. Takes effect once per code; does nothing when the code is no longer
-     * counted.
-     */
+    /** The code was provably not sent, so it is not counted. Takes effect once per code, and only while it counts. */
     readonly unsent: (code: CountedCode) => Effect.Effect<void>
     /** Records to which number the code was sent. Only a recorded code can be submitted. */
     readonly sent: (code: SentCode, at: Instant) => Effect.Effect<void>

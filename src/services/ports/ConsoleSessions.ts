@@ -47,10 +47,7 @@ export class ConsoleSessions extends Context.Service<
     readonly end: (tokenHash: Uint8Array, audit: AuditEntry) => Effect.Effect<void>
     /** Those of the given subjects that have a failure after `after`. */
     readonly failures: (subjects: ReadonlyArray<string>, after: Instant) => Effect.Effect<ReadonlyArray<FailedLogInCount>>
-    /**
-     * Counts a failure for each subject and returns the counts. A count that began before `after` restarts at one. Older counts
-     * are removed.
-     */
+    /** Counts a failure per subject and returns the counts. One from before `after` restarts at one; older ones are removed. */
     readonly countFailure: (
       subjects: ReadonlyArray<string>,
       at: Instant,

@@ -6,17 +6,11 @@ import type { Instant } from "../../domain/Instant.ts"
 /** The reasons why a provider would be skipped for every payment of a corridor, one sentence each; empty when there is none. */
 export type DoubtsOf = (row: Corridor, provider: string) => ReadonlyArray<string>
 
-/**
- * Checks whether providers can serve corridors, from this process's settings: their accounts and contract fees. It calls no
- * provider and refuses nothing.
- */
+/** Whether providers can serve corridors, by their accounts and contract fees here. It calls none and refuses nothing. */
 export class CorridorDoubts extends Context.Service<
   CorridorDoubts,
   {
-    /**
-     * The state at one time, because contract fees begin and end. The result can be applied to any number of rows, including
-     * one that is only proposed.
-     */
+    /** The state at one time, because contract fees begin and end, for any number of rows, even a proposed one. */
     readonly read: (at: Instant) => Effect.Effect<DoubtsOf>
   }
 >()("gateway/services/ports/CorridorDoubts") {}

@@ -8,10 +8,7 @@ export interface NamedParty {
   readonly values: ReadonlyArray<NamedValue>
 }
 
-/**
- * The denylist: blocked destinations, and numbers and names that screening denies. They are stored as keyed hashes. An addition
- * takes effect on every node with its next request.
- */
+/** The denylist of destinations, numbers and names, as keyed hashes. Every node's next request sees an addition. */
 export class Denylist extends Context.Service<
   Denylist,
   {

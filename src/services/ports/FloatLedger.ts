@@ -53,10 +53,7 @@ export interface OpenStep {
   readonly partyHash: Uint8Array | null
   /** The keyed HMAC of the recipient's account number without its bank; absent when there is no account. */
   readonly accountHash?: Uint8Array
-  /**
-   * Set when a payer's number is charged: the last charge that the guard found for it. The step is refused when another one has
-   * been placed since.
-   */
+  /** For a charge: the last one that the guard found for the payer's number. Refused when another has been placed since. */
   readonly payer?: { readonly holder: Reference | null }
 }
 
@@ -90,10 +87,7 @@ export interface ApplyStep {
   readonly savesBeneficiary: boolean
   /** True for a payout that fails: it no longer counts in its windows. */
   readonly restoreLimits: boolean
-  /**
-   * For a payout that had failed and was paid after all, in `resolve` only: it counts in its windows again, even beyond their
-   * limits.
-   */
+  /** For a failed payout that was paid after all (`resolve`): it counts in its windows again, even beyond their limits. */
   readonly countsAgain?: boolean
   /** True once the transaction is terminal: the sealed destination is overwritten. */
   readonly wipeDestination: boolean
@@ -124,17 +118,11 @@ export interface Adjustment {
 }
 
 export type AdjustmentOutcome =
-  /**
-   * Posted now, or (`isNew` false) posted earlier with the same external id and parameters. `position` is the one right after
-   * the posting.
-   */
+  /** Posted now, or (`isNew` false) earlier, by the same external id and parameters. `position`: right after the posting. */
   | { readonly _tag: "Adjusted"; readonly position: FloatPosition; readonly isNew: boolean }
   /** The external id was used with other parameters. */
   | { readonly _tag: "Conflict" }
-  /**
-   * The external id is the reference of one of the tenant's transactions, which are booked by the gateway itself: nothing was
-   * written.
-   */
+  /** The external id is the reference of one of the tenant's transactions, which the gateway books: nothing was written. */
   | { readonly _tag: "OfRecord" }
   | { readonly _tag: "ShortFloat"; readonly available: MinorUnits }
   /** A position would exceed the largest amount: nothing was written. */

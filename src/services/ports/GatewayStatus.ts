@@ -28,10 +28,7 @@ export const OpenGroup = Schema.Struct({
 })
 export type OpenGroup = typeof OpenGroup.Type
 
-/**
- * The records that still need one provider account: open ones, and those that are polled after they ended because the outcome
- * may change.
- */
+/** The records that still need one provider account: open ones, and ended ones whose outcome may still change. */
 export const AccountWork = Schema.Struct({
   provider: Schema.String,
   mode: Mode,
@@ -113,10 +110,7 @@ export type IndebtedTenant = typeof IndebtedTenant.Type
 /** The rights of this process's database role over the audit log. */
 export interface AuditProtection {
   readonly role: string
-  /**
-   * True when the role cannot change or delete anything in the audit log, the journal, its postings or the history, whatever
-   * statement it sends.
-   */
+  /** True when the role can change nothing in the audit log, the journal, its postings or the history, by any statement. */
   readonly holds: boolean
 }
 
@@ -144,10 +138,7 @@ export interface StatusSnapshot {
   readonly floatsAreWhole: boolean
   /** The tenants that were requested by name; absent when none was. */
   readonly tenantFloats?: ReadonlyArray<TenantFloat>
-  /**
-   * How many callbacks were refused within `REFUSED_WITHIN_MS` because their signature was not valid; accounts without any are
-   * left out.
-   */
+  /** How many callbacks had an invalid signature within `REFUSED_WITHIN_MS`; accounts without any are left out. */
   readonly callbacksRefused: ReadonlyArray<RefusedCallbacks>
   /** How many payouts were refused within `REFUSED_WITHIN_MS` because our wallet at a provider was too small. */
   readonly walletRefusals: ReadonlyArray<WalletRefusals>

@@ -21,10 +21,7 @@ export interface ClaimRequest {
 export interface Claim {
   readonly scope: IdempotencyScope
   readonly fence: bigint
-  /**
-   * The reference for the transaction that the request may create. It is the same for every claim of the key until a
-   * transaction has it.
-   */
+  /** The reference for the transaction that the request may create, the same for every claim until one has it. */
   readonly reference: Reference
   /** The end of its lease. A request that was paused for longer opens nothing, even if the key was not claimed again. */
   readonly leaseUntil: Instant
@@ -80,25 +77,16 @@ export class Idempotency extends Context.Service<
      * outcome of the commit is unknown. A second call within the lease, with another nonce, returns Busy.
      */
     readonly claim: (request: ClaimRequest) => Effect.Effect<Option.Option<Claimed>>
-    /**
-     * Stores a refusal that was decided before any transaction. False when the claim is no longer the newest or a transaction
-     * exists.
-     */
+    /** Stores a refusal from before any transaction. False when the claim is no longer the newest or a transaction exists. */
     readonly complete: (claim: Claim, response: StoredResponse) => Effect.Effect<boolean>
-    /**
-     * Forgets the claim, so that the key can be used again. False, and nothing changes, when the claim was lost or a
-     * transaction exists.
-     */
+    /** Forgets the claim, so that the key is free again. False, without effect, when it was lost or a transaction exists. */
     readonly release: (claim: Claim) => Effect.Effect<boolean>
     /** Removes up to `limit` keys that were claimed before `before` and have no open transaction. Returns the number removed. */
     readonly prune: (before: Instant, limit: number) => Effect.Effect<number>
   }
 >()("gateway/services/ports/Idempotency") {}
 
-/**
- * Encodes a result as the exact bytes of its response, so that the committed bytes are the bytes sent. Pure: the same result
- * gives the same bytes.
- */
+/** Encodes a result as its response's exact bytes: those committed are those sent. The same result gives the same bytes. */
 export class ResponseEncoder extends Context.Service<
   ResponseEncoder,
   {

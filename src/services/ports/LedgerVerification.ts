@@ -29,10 +29,7 @@ export interface VerificationProgress {
 }
 
 export interface VerificationBounds {
-  /**
-   * Whether to resume the last verification that was stopped. A complete one, or one by another version of the program, is not
-   * resumed: verification restarts.
-   */
+  /** Whether to resume the last stopped verification; not one that is complete or of another version of the program. */
   readonly goesOn: boolean
   /** Stop after the step during which this time passes; null runs to the end of the ledger. */
   readonly until: Instant | null
@@ -40,10 +37,7 @@ export interface VerificationBounds {
   readonly onStep: (progress: VerificationProgress) => Effect.Effect<void>
 }
 
-/**
- * The progress of a verification of changes. `since`: earlier changes were checked before. `seen`: how many records,
- * adjustments and names it has checked.
- */
+/** A verification's progress. `since`: earlier changes were checked before. `seen`: the records, adjustments and names so far. */
 export interface ChangesProgress {
   readonly since: Instant
   readonly seen: number
@@ -71,10 +65,7 @@ export class LedgerVerification extends Context.Service<
   {
     /** Verifies everything. Writes nothing. */
     readonly verify: Effect.Effect<LedgerReport>
-    /**
-     * Stores progress and findings after each step, so that a later call can resume a verification that was stopped or killed.
-     * A step whose result was not stored is repeated.
-     */
+    /** Stores progress and findings after each step, for a later call to resume; a step without a stored result is repeated. */
     readonly verifyWithin: (bounds: VerificationBounds) => Effect.Effect<LedgerReport & VerificationProgress>
     /**
      * Applies every rule, but only to what changed: the duration depends on the number of changes, not on the size of the

@@ -2,19 +2,13 @@ import { Context, type Effect, type Redacted } from "effect"
 import { MessageError } from "../../runtime/MessageError.ts"
 import type { AuditEntry } from "./AuditLog.ts"
 
-/**
- * How many values were re-wrapped per place. Values that were re-wrapped earlier or overwritten in the meantime are not
- * counted.
- */
+/** How many values were re-wrapped per place, without those that were re-wrapped earlier or overwritten meanwhile. */
 export type RewrappedCounts = Readonly<Record<string, number>>
 
 /** The rotation is not finished; the message says why. Values that were re-wrapped stay so, and the next run continues. */
 export class RotationIncomplete extends MessageError("RotationIncomplete") {}
 
-/**
- * Rotates the master key: every value that the old key seals is sealed under the new one. The values themselves, including the
- * hashing key, do not change.
- */
+/** Seals every value of the old master key under the new one. The values themselves do not change, nor does the hashing key. */
 export class MasterKeyRotation extends Context.Service<
   MasterKeyRotation,
   {

@@ -12,8 +12,7 @@ export interface PartitionChange {
 
 /**
  * Monthly partitions of the tables that only grow. Both methods are idempotent, may run on several nodes at once and never
- * block a write: a locked partition is reported as busy and retried at the next run. A row without a partition goes to the
- * default one.
+ * block a write: a locked partition is busy and retried at the next run. A row without a partition goes to the default one.
  */
 export class Partitions extends Context.Service<
   Partitions,

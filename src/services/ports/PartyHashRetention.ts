@@ -1,10 +1,7 @@
 import { Context, type Effect } from "effect"
 import type { Instant } from "../../domain/Instant.ts"
 
-/**
- * Retention of the keyed HMACs of payers' and recipients' numbers. They identify a number for a limited time and are then
- * deleted (contract PRIV-1).
- */
+/** Retention of the keyed hashes of payers' and recipients' numbers, which identify a number for a time (contract PRIV-1). */
 export class PartyHashRetention extends Context.Service<
   PartyHashRetention,
   {

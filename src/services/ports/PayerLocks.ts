@@ -9,10 +9,7 @@ export interface PlacedCharge {
 
 /** The charges that were placed for one number of one tenant and mode. */
 export interface PayerCharges {
-  /**
-   * The newest charge; null when there is none or its code was wrong. A request that places another charge compares it again in
-   * its commit.
-   */
+  /** The newest charge; null when none, or its code was wrong. A request for another one compares it again in its commit. */
   readonly holder: Reference | null
   /** At least those of the last hour, newest first, whatever their outcome; charges whose code was wrong are included. */
   readonly placed: ReadonlyArray<PlacedCharge>

@@ -4,10 +4,7 @@ import { Instant } from "../../domain/Instant.ts"
 
 export const PERIOD_MS = 5 * 60_000
 
-/**
- * A kind of counted thing: a transaction that ended, or a callback that arrived. Every member has few possible values, and none names a
- * tenant.
- */
+/** Something counted: a transaction's end or a callback. Every member has few possible values, and none names a tenant. */
 export const Counted = Schema.Struct({
   what: Schema.Literals(["payout", "collection", "exchange", "callback"]),
   mode: Mode,

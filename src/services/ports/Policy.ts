@@ -6,10 +6,7 @@ import type { PollSchedule } from "../../domain/PollSchedule.ts"
 import type { WebhookRetrySchedule } from "../../domain/WebhookRetrySchedule.ts"
 import type { RateLimit } from "./RateLimits.ts"
 
-/**
- * The settings of the business rules. `Config` reads them once when the process starts. Durations are in milliseconds unless
- * the name says otherwise.
- */
+/** The settings of the business rules, read once when the process starts. Durations are in milliseconds, or as named. */
 export class Policy extends Context.Service<
   Policy,
   {

@@ -49,10 +49,7 @@ export class Proposals extends Context.Service<
      * done, when the proposal is not (or no longer) approved, or when no gateway wrote the proposal or its approval.
      */
     readonly whileApproved: <A>(id: Reference, act: Effect.Effect<A>) => Effect.Effect<Option.Option<A>>
-    /**
-     * Ends a proposal whose parts were done by `whileApproved`, with this note. False, and no audit row, when it has ended
-     * already.
-     */
+    /** Ends a proposal whose parts `whileApproved` did, with this note. False, and no audit row, when it has ended already. */
     readonly finish: (id: Reference, note: string, audit: AuditEntry) => Effect.Effect<boolean>
     /**
      * Does what was approved and ends the proposal in the same commit, under its lock: as done, or as failed, with the audit

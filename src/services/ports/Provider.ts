@@ -21,10 +21,7 @@ export interface ProviderGuarantees {
   readonly clientReference: "idempotent" | "unique_reject" | "none"
   /** The same for a charge, when it promises less than for a payout. */
   readonly chargeReference?: "none"
-  /**
-   * How a transaction is polled. `inferred`: the documentation does not say that the query finds it, so "not found" proves
-   * nothing.
-   */
+  /** How a transaction is polled. `inferred`: no document says that the query finds it, so "not found" proves nothing. */
   readonly lookup: "by_client_ref" | "by_client_ref_inferred" | "by_provider_ref" | "none"
   /** The same for a charge, when the provider offers less. Without a lookup by our reference, "not found" never ends a charge. */
   readonly chargeLookup?: "by_provider_ref"
@@ -69,10 +66,7 @@ export interface PayoutQuote {
   readonly expiresInMs: number
   /** The provider's handle of the quote, for sending. */
   readonly token: string
-  /**
-   * The amounts at which the fee falls, so that such a payout costs less than one just below. Absent: the fee never falls as
-   * the amount rises.
-   */
+  /** The amounts at which the fee falls, so that a payout costs less than one just below. Absent: it never falls. */
   readonly fallsAt?: ReadonlyArray<MinorUnits>
   /** By the contract the fee is refunded when the whole payout is returned; absent when it is not, or the contract does not say. */
   readonly feeReturns?: true
@@ -154,22 +148,13 @@ export interface StatusQuery {
   readonly party?: Redacted.Redacted
   /** Of a collection. */
   readonly charge?: ChargeTerms
-  /**
-   * A code of this charge was rejected or is being submitted: a failed charge under our reference may be that attempt, and does
-   * not end the charge.
-   */
+  /** A code of this charge was rejected or is being submitted: a failed charge may be that attempt, and does not end this one. */
   readonly wrongCode?: true
-  /**
-   * The payer's time is over and the charge is about to end: if it can still be paid at the provider, close it there first,
-   * where the provider allows that.
-   */
+  /** The payer's time is over: if the charge can still be paid at the provider, close it there first, where that is possible. */
   readonly isOver?: true
 }
 
-/**
- * A call that moves money returns one of these facts, never an error. No answer is `Unknown`, which cannot be mistaken for a
- * refusal.
- */
+/** A call that moves money returns such a fact, never an error. No answer is `Unknown`, which no code takes for a refusal. */
 export type PayoutOutcome = Extract<Fact, { _tag: "Accepted" | "Succeeded" | "Refused" | "NotSent" | "Mismatched" | "Unknown" }>
 export type ChargeOutcome = PayoutOutcome | Extract<Fact, { _tag: "NeedsRedirect" }> | CodeRejected
 /** The code was rejected: nothing was charged, and another code may be tried. Returned only for a charge with a code. */
@@ -189,23 +174,14 @@ export interface NetworkLimits {
   readonly step: MinorUnits
 }
 
-/**
- * The limits for the network of a payer or recipient; undefined when unknown. Never fails: while the provider does not answer,
- * the last known limits apply.
- */
+/** The limits of a party's network; undefined when unknown. Never fails: without the provider, the last known ones apply. */
 export type ReadNetworkLimits = (party: MomoParty, currency: Currency) => Effect.Effect<NetworkLimits | undefined>
 
-/**
- * `inactive`: the number has no account that can be paid. Otherwise the holder's name, null when the provider does not disclose
- * it.
- */
+/** `inactive`: no account of the number can be paid. Otherwise the holder's name, null when the provider keeps it. */
 export type MobileHolder = "inactive" | { readonly name: Redacted.Redacted | null }
 
 export interface PayoutOperations {
-  /**
-   * Whether the account can pay this recipient's network; absent: every network of the corridor's row, unless the quote refuses
-   * it.
-   */
+  /** Whether the account can pay the recipient's network; absent: every network of the row, unless the quote refuses it. */
   readonly reachesNetwork?: (recipient: MomoParty) => boolean
   /** Absent: the provider lists no limits. */
   readonly limits?: ReadNetworkLimits
@@ -230,10 +206,7 @@ export interface ExchangeOrder {
 }
 
 export interface ExchangeQuote extends ExchangeOrder {
-  /**
-   * Rounded down to the destination currency's minor units; `rawDestinationAmount` is the provider's figure in major units with
-   * all its digits.
-   */
+  /** Rounded down to minor units; `rawDestinationAmount` is the provider's figure in major units with all its digits. */
   readonly destinationAmount: MinorUnits
   readonly rawDestinationAmount: string
   /** Decimal text. */
@@ -287,17 +260,11 @@ export interface RawCallback {
 export interface Callbacks {
   /** None when the signature does not verify: the sender gets 401 and nothing is stored. */
   readonly verify: (callback: RawCallback) => Option.Option<CallbackHint>
-  /**
-   * For a provider that sends the answers to our queries to a callback address: stores such an answer from a verified callback.
-   * Absent: only the hint is used.
-   */
+  /** For a provider that answers queries by callback: stores such an answer from a verified one. Absent: only the hint counts. */
   readonly keep?: (callback: RawCallback) => Effect.Effect<void>
   /** Absent: the addresses are set in the provider's portal. */
   readonly registration?: CallbackRegistration
-  /**
-   * Fetches the keys for `verify` again, for a provider that may change them. A callback that did not verify is verified once
-   * more afterwards.
-   */
+  /** Fetches the keys for `verify` again, where they may change. A callback that failed is then verified once more. */
   readonly refreshKeys?: Effect.Effect<void>
 }
 

@@ -11,10 +11,7 @@ export interface CallbackHint {
   readonly providerReference: string | null
   /** The outcome that the callback reports; absent when it uses a word that the gateway does not know. */
   readonly says?: Reported
-  /**
-   * The callback carries the answer to a query of ours that is waiting for it. It names no record and is not stored in the
-   * inbox.
-   */
+  /** The callback has the answer to a query of ours that waits for it. It names no record and is not stored. */
   readonly isAnswer?: true
 }
 
@@ -47,10 +44,7 @@ export interface NextLook extends Tries {
   readonly at: Instant | null
 }
 
-/**
- * Due: it will be processed. Done: the transaction that it pointed at was polled. Parked: it led to no transaction, and waits
- * for an operator.
- */
+/** Due: to be processed. Done: its transaction was polled. Parked: it led to no transaction, and waits for an operator. */
 export const CallbackStatus = Schema.Literals(["due", "done", "parked"])
 export type CallbackStatus = typeof CallbackStatus.Type
 
@@ -100,34 +94,21 @@ export class ProviderInbox extends Context.Service<
     readonly claimDue: (now: Instant, limit: number, leaseMs: number) => Effect.Effect<ReadonlyArray<LeasedCallback>>
     /**
      * The callback was processed for this transaction. Does nothing when another worker has the lease by now. It is written
-     * with the next callback that is stored, or after two seconds. When the process dies first, the callback is processed
-     * again.
+     * with the next callback that is stored, or after two seconds. If the process dies first, it is processed again.
      */
     readonly markProcessed: (callback: LeasedCallback, reference: Reference) => Effect.Effect<void>
-    /**
-     * The callback has led to nothing so far: it is retried or parked, unless another worker has the lease by now. Repeating
-     * the call changes nothing.
-     */
+    /** The callback has led to nothing: it is retried or parked, unless another worker has the lease. Idempotent. */
     readonly retryAt: (callback: LeasedCallback, next: NextLook) => Effect.Effect<void>
     /** Newest first, at most `limit`; `status` null: every status. */
     readonly list: (status: CallbackStatus | null, limit: number) => Effect.Effect<ReadonlyArray<StoredCallback>>
-    /**
-     * As `list`, filtered, after a place. A page examines a bounded number of callbacks, so it may hold fewer than `limit`
-     * items or none while `next` is set.
-     */
+    /** As `list`, filtered, after a place. A page examines a bounded number: fewer items may come while `next` is set. */
     readonly search: (
       filter: CallbackFilter,
       page: PageAfter<CallbackPlace>
     ) => Effect.Effect<{ readonly items: ReadonlyArray<StoredCallback>; readonly next: CallbackPlace | null }>
-    /**
-     * The callback's text, masked, for an operator; null when it is no longer stored. None, and no audit row, when there is no
-     * such callback.
-     */
+    /** The callback's masked text; null when it is no longer stored. None, and no audit row, when there is no such callback. */
     readonly body: (id: Reference, audit: AuditEntry) => Effect.Effect<Option.Option<string | null>>
-    /**
-     * Makes the callback due at `at` as if it had just arrived, whatever its result was before, and returns it. None when there
-     * is no such callback.
-     */
+    /** Makes the callback due at `at` as if new, whatever its result was, and returns it. None when there is none. */
     readonly replay: (id: Reference, at: Instant, audit: AuditEntry) => Effect.Effect<Option.Option<StoredCallback>>
     /** Ends a parked callback that an operator found to be irrelevant. None when it does not exist or is not parked. */
     readonly close: (id: Reference, audit: AuditEntry) => Effect.Effect<Option.Option<StoredCallback>>

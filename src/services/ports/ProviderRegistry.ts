@@ -16,10 +16,7 @@ export class ProviderRegistry extends Context.Service<
     readonly accounts: (name: string, mode: Mode) => ReadonlyArray<Provider>
     /** The accounts that sent the records which name no account; empty when unknown. */
     readonly claimed: (name: string, mode: Mode) => ReadonlyArray<AccountFingerprint>
-    /**
-     * Looks up the provider by the secret last part of a callback's path. Its `callbacks` cover all accounts of the name and
-     * mode.
-     */
+    /** The provider with this secret end of its callbacks' path. Its `callbacks` cover all accounts of the name and mode. */
     readonly byRouteKey: (name: string, routeKey: string) => Option.Option<Provider>
     /** The secret last part of the path to register at this provider: `/webhooks/{name}/{route_key}`. */
     readonly routeKey: (name: string, mode: Mode) => string
@@ -45,10 +42,7 @@ export const sentWith = (
   return Option.fromUndefinedOr(accountOf(accounts(provider, mode), claimed(provider, mode), record))
 }
 
-/**
- * The registry with each provider wrapped. A wrapped provider is built once, because every step of a request looks its provider
- * up.
- */
+/** The registry with each provider wrapped, and built only once: every step of a request looks its provider up. */
 export const decorateProviders = (
   registry: ProviderRegistry["Service"],
   wrap: (provider: Provider) => Provider

@@ -3,10 +3,7 @@ import type { Quote } from "../../domain/Exchange.ts"
 import type { AppId, Mode, Reference } from "../../domain/Ids.ts"
 import type { Claim } from "./Idempotency.ts"
 
-/**
- * FX quotes. Each belongs to one tenant and mode and makes one exchange: `take` grants it to one idempotency key. When several
- * requests take it at once, exactly one wins.
- */
+/** FX quotes of one tenant and mode, each for one exchange: `take` grants it to exactly one idempotency key. */
 export class Quotes extends Context.Service<
   Quotes,
   {
@@ -14,10 +11,7 @@ export class Quotes extends Context.Service<
     readonly put: (quote: Quote) => Effect.Effect<void>
     /** None when it does not exist, belongs to another tenant or is of the other mode. Expired and taken quotes are found. */
     readonly find: (appId: AppId, mode: Mode, id: Reference) => Effect.Effect<Option.Option<Quote>>
-    /**
-     * Takes the quote for one idempotency key; false when another key has it. A newer claim of the same key takes it over,
-     * because a key opens at most one transaction.
-     */
+    /** Takes the quote for one idempotency key, whose newer claims take it over; false when another key has it. */
     readonly take: (quote: Quote, claim: Claim) => Effect.Effect<boolean>
     /** Gives the quote back when nothing was opened with it. Does nothing when another claim has it, even one of the same key. */
     readonly release: (quote: Quote, claim: Claim) => Effect.Effect<void>

@@ -13,10 +13,7 @@ export type RateLimitReservation =
 
 export type RateLimitDecision = { readonly _tag: "Allowed" } | { readonly _tag: "Limited"; readonly retryAfterSeconds: number }
 
-/**
- * Rate limits by token buckets. The buckets are shared by all nodes when Redis is configured, otherwise each process has its
- * own.
- */
+/** Rate limits by token buckets, which all nodes share when Redis is configured; otherwise each process has its own. */
 export class RateLimits extends Context.Service<
   RateLimits,
   {

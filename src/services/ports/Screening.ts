@@ -7,10 +7,7 @@ export interface ScreenedParty {
   readonly names: ReadonlyArray<Redacted.Redacted>
 }
 
-/**
- * Sanctions screening. The present Layer uses the denylist; a screening service would be another Layer of this port. Reads
- * only.
- */
+/** Sanctions screening, at present by the denylist; a screening service would be another Layer of this port. Reads only. */
 export class Screening extends Context.Service<
   Screening,
   {

@@ -1,10 +1,7 @@
 import { Context, type Effect } from "effect"
 import type { AppId } from "../../domain/Ids.ts"
 
-/**
- * One tenant's calls in flight that have passed their usual time, on one line of a circuit breaker. `tenant` null: the
- * gateway's own work.
- */
+/** A tenant's calls in flight beyond their usual time, on one line of a circuit breaker. `tenant` null: the gateway's own. */
 export interface LateCalls {
   /** Provider, mode and operation. */
   readonly line: string

@@ -3,15 +3,9 @@ import type { AppId, Mode } from "../../domain/Ids.ts"
 import type { Instant } from "../../domain/Instant.ts"
 import type { AuditedChange, TenantChange } from "./AuditLog.ts"
 
-/**
- * How many of the newest changes are kept per tenant, mode and action, so that no tenant can fill the database by requesting
- * redeliveries.
- */
+/** How many of the newest changes are kept per tenant, mode and action: no tenant fills the database by redeliveries. */
 export const TENANT_CHANGES_KEPT_AT_MOST = 10_000
-/**
- * Changes of these actions are never pruned by number: they show where events were sent and who removed beneficiaries.
- * `TENANT_CHANGES_A_DAY` bounds how many there are.
- */
+/** Never pruned by number: they show where events were sent and who removed beneficiaries. `TENANT_CHANGES_A_DAY` bounds them. */
 export const neverPrunedActions: ReadonlyArray<string> = ["beneficiaries purge", "webhook endpoint", "webhook endpoint remove"]
 /** For all of a tenant's keys in one mode together. A change counts when it is requested, even when it then changes nothing. */
 export const TENANT_CHANGES_A_DAY = 200

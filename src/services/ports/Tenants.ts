@@ -63,10 +63,7 @@ export class Tenants extends Context.Service<
       audit: AuditEntry,
       seen?: SeenState<Tenant["status"]>
     ) => Effect.Effect<Option.Option<Tenant>>
-    /**
-     * Grants or revokes a capability; repeating it changes nothing. None when there is no such tenant. Every node sees it at
-     * once.
-     */
+    /** Grants or revokes a capability, which every node sees at once. Idempotent. None when there is no such tenant. */
     readonly setCapability: (
       appId: AppId,
       capability: Capability,
@@ -83,27 +80,15 @@ export class Tenants extends Context.Service<
       audit: AuditEntry,
       seen?: SeenState<Tenant["pinned"]>
     ) => Effect.Effect<Option.Option<Tenant>>
-    /**
-     * Whether the double-charge guard lets a charge follow a successful one; repeating the call changes nothing. None when
-     * there is no such tenant.
-     */
+    /** Whether the double-charge guard lets a charge follow a successful one. Idempotent. None when there is no tenant. */
     readonly setRepeatSales: (appId: AppId, allowed: boolean, audit: AuditEntry) => Effect.Effect<Option.Option<Tenant>>
-    /**
-     * Whether a charge may directly follow a successful one of the same number; false when there is no such tenant. As current
-     * as `pinned`.
-     */
+    /** Whether a charge may directly follow a number's successful one; false without such a tenant. As current as `pinned`. */
     readonly repeatSales: (appId: AppId) => Effect.Effect<boolean>
     /** Sets the payer for the tenant's payouts, or removes it with null. False when there is no such tenant. */
     readonly setSender: (appId: AppId, sender: Sender | null, audit: AuditEntry) => Effect.Effect<boolean>
-    /**
-     * The payer; null when none is set or there is no such tenant; "unreadable" when the stored value cannot be opened. As
-     * current as `pinned`.
-     */
+    /** The payer; null when there is none; "unreadable" when the stored value cannot be opened. As current as `pinned`. */
     readonly sender: (appId: AppId) => Effect.Effect<Sender | "unreadable" | null>
-    /**
-     * The provider that the tenant is pinned to; null when there is none, or no such tenant. Every node sees a change within a
-     * second.
-     */
+    /** The provider that the tenant is pinned to; null when there is none. Every node sees a change within a second. */
     readonly pinned: (appId: AppId) => Effect.Effect<Tenant["pinned"]>
     /** False when there is no such tenant. */
     readonly issueKey: (key: NewKey, audit: AuditEntry) => Effect.Effect<boolean>
@@ -112,10 +97,7 @@ export class Tenants extends Context.Service<
     readonly keys: (appId: AppId) => Effect.Effect<ReadonlyArray<KeyRow>>
     /** A key that is not revoked. Every node sees a revocation within a second. */
     readonly signingKey: (appId: string, keyId: string) => Effect.Effect<Option.Option<SigningKey>>
-    /**
-     * Stores the hour in which a key was used, given by its beginning. An earlier hour than the stored one changes nothing. No
-     * audit row.
-     */
+    /** Stores the beginning of the hour in which a key was used. An earlier one than stored changes nothing. No audit row. */
     readonly noteUse: (key: Pick<Caller, "appId" | "keyId">, hour: Instant) => Effect.Effect<void>
   }
 >()("gateway/services/ports/Tenants") {}

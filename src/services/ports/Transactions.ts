@@ -12,10 +12,7 @@ import type { Transaction, TransactionKind } from "../../domain/Transaction.ts"
 import type { AuditEntry } from "./AuditLog.ts"
 import type { HistoryLine } from "./FloatLedger.ts"
 
-/**
- * A stored record; it may be an exchange. `revision` grows with every write of the row, including writes that a tenant cannot
- * see.
- */
+/** A stored record, or an exchange. `revision` grows with every write of the row, even one that no tenant sees. */
 export interface StoredTransaction {
   readonly transaction: Transaction
   readonly revision: bigint
@@ -73,10 +70,7 @@ export interface MetadataMember {
 
 /** A tenant's search among its records. */
 export type SoughtRecords =
-  /**
-   * The records of a payer or recipient with one of these keyed hashes (`account`: of a recipient's account); for as long as
-   * the hashes are kept.
-   */
+  /** The records of a party with one of these keyed hashes (`account`: of a recipient's account), as long as they are kept. */
   | { readonly _tag: "party" | "account"; readonly hashes: ReadonlyArray<Uint8Array> }
   /** The record with this receipt number (`receiptIdentity`). */
   | { readonly _tag: "receipt"; readonly identity: string }
@@ -156,9 +150,8 @@ export interface RecordOwner {
 }
 
 /**
- * Reads of payouts, collections and exchanges; only `FloatLedger` writes them. A tenant's read finds only its own records of
- * its own mode. `claimDue` is the queue for polling outcomes: at least once, one node at a time under a lease, longest due
- * first.
+ * Reads of payouts, collections and exchanges; only `FloatLedger` writes them. A tenant finds only its own records of its mode.
+ * `claimDue` is the queue for polling outcomes: at least once, one node at a time under a lease, longest due first.
  */
 export class Transactions extends Context.Service<
   Transactions,
@@ -232,10 +225,7 @@ export class Transactions extends Context.Service<
       after: Transaction | null,
       limit: number
     ) => Effect.Effect<ReadonlyArray<Transaction>>
-    /**
-     * Claims up to `limit` records that are due for polling, for `leaseMs`; no other node gets them in that time. A record that
-     * cannot be read is logged and left out.
-     */
+    /** Claims up to `limit` records to poll, for `leaseMs`; no other node gets them. An unreadable one is logged and left out. */
     readonly claimDue: (now: Instant, limit: number, leaseMs: number) => Effect.Effect<ReadonlyArray<StoredTransaction>>
     /**
      * Returns a claimed record that could not be polled: it can be claimed again at `at`, in its old place in the queue. Does
@@ -249,10 +239,7 @@ export class Transactions extends Context.Service<
      * commit. None writes no audit row.
      */
     readonly raw: (mode: Mode, reference: Reference, audit: AuditEntry) => Effect.Effect<Option.Option<RawTransaction>>
-    /**
-     * The masked request and response of any record's last money call. The read and its audit row are one commit. None writes
-     * no audit row.
-     */
+    /** Any record's last money call, masked. The read and its audit row are one commit. None writes no audit row. */
     readonly lastCall: (reference: Reference, audit: AuditEntry) => Effect.Effect<Option.Option<RawCall>>
   }
 >()("gateway/services/ports/Transactions") {}

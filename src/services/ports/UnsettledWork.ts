@@ -28,10 +28,7 @@ export const UnsettledTransaction = Schema.Struct({
   /** The time of the last line of its history. */
   heardAt: Instant,
   note: Schema.String,
-  /**
-   * Its provider is polled until then; afterwards it goes to an operator. Meaningless for a transaction that is in review
-   * already.
-   */
+  /** Its provider is polled until then; afterwards an operator has it. Meaningless for a transaction in review. */
   askedUntil: Instant,
   /** Its alerts are silent until then, because an operator acknowledged it. */
   acknowledgedUntil: Schema.NullOr(Instant)
@@ -66,10 +63,7 @@ export interface UnsettledPlace {
 export class UnsettledWork extends Context.Service<
   UnsettledWork,
   {
-    /**
-     * Oldest first, at most `limit` after the given place. Only the oldest `COUNTED_AT_MOST` matching open transactions are
-     * examined.
-     */
+    /** Oldest first, at most `limit` after the place. Only the oldest `COUNTED_AT_MOST` open transactions are examined. */
     readonly list: (
       filter: UnsettledFilter,
       after: UnsettledPlace | null,

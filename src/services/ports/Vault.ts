@@ -14,18 +14,12 @@ export class Vault extends Context.Service<
     readonly seal: (purpose: string, plain: Redacted.Redacted) => Effect.Effect<Uint8Array>
     /** Dies when the value was sealed under another key or for another purpose: the installation is broken. */
     readonly open: (purpose: string, sealed: Uint8Array) => Effect.Effect<Redacted.Redacted>
-    /**
-     * 32 bytes. The same text and purpose always give the same hash. Plain text that is not secret need not be wrapped in
-     * Redacted.
-     */
+    /** 32 bytes, always the same for a text and purpose. Plain text that is not secret need not be wrapped in Redacted. */
     readonly hash: (purpose: string, text: Redacted.Redacted | string) => Uint8Array
   }
 >()("gateway/services/ports/Vault") {}
 
-/**
- * The hashes that lead from a reference to its tenant, under the vault's key. A tenant's bucket never changes, so it is
- * computed once.
- */
+/** The hashes that lead from a reference to its tenant, by the vault's key. A tenant's bucket never changes: computed once. */
 export const referenceHash = ({ hash }: Pick<Vault["Service"], "hash">): ReferenceHash => {
   const buckets = new Map<string, Uint8Array>()
   const bucketOf = (appId: string): Uint8Array => {

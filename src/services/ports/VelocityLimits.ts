@@ -8,8 +8,7 @@ import type { AuditEntry } from "./AuditLog.ts"
 
 /**
  * Velocity limits and amount caps of tenants, daily ceilings of provider accounts, and how much of each window is used.
- * `FloatLedger.open` counts and decides under row locks; a value that is read here may be outdated and serves only to refuse
- * early.
+ * `FloatLedger.open` counts and decides under row locks; a value read here may be outdated: it only refuses early.
  */
 export class VelocityLimits extends Context.Service<
   VelocityLimits,

@@ -57,10 +57,7 @@ export class WebhookEndpoints extends Context.Service<
      * number of endpoints, also when several are created at once.
      */
     readonly put: (command: PutEndpoint) => Effect.Effect<Option.Option<EndpointPut>>
-    /**
-     * Replaces the secret. The old one signs beside it until `until`; an even older one stops signing. False when there is no
-     * endpoint.
-     */
+    /** Replaces the secret. The old one signs beside it until `until`; an even older one stops. False without an endpoint. */
     readonly rotate: (rotation: SecretRotation) => Effect.Effect<boolean>
     /** Deletes up to `limit` old secrets that stopped signing before `before`. Returns the number deleted. */
     readonly forgetOldSecrets: (before: Instant, limit: number) => Effect.Effect<number>

@@ -17,10 +17,7 @@ export interface EndpointResponse {
   readonly problem: string | null
 }
 
-/**
- * Sends webhooks to URLs that tenants chose. They are not trusted: private addresses are refused (SSRF), and responses are
- * truncated.
- */
+/** Sends webhooks to tenants' URLs, which are not trusted: no private addresses (SSRF), and responses are truncated. */
 export class WebhookSender extends Context.Service<
   WebhookSender,
   {

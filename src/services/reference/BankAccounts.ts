@@ -31,10 +31,7 @@ export class BankAccounts extends Context.Service<
       provider: Provider,
       destination: Destination
     ) => Effect.Effect<Holder | null, BankAccountUnresolvable | ProviderError>
-    /**
-     * The same for a mobile-money number. Refused only when the provider says that the number cannot be paid; a lookup that
-     * fails or takes too long stops no payout.
-     */
+    /** The same for a mobile-money number. Refused only when that cannot be paid; a failed or slow lookup stops no payout. */
     readonly mobileHolder: (
       operations: Pick<PayoutOperations, "holder">,
       destination: Destination
@@ -69,8 +66,7 @@ export class BankAccounts extends Context.Service<
     const mobileHolder: BankAccounts["Service"]["mobileHolder"] = Effect.fn("BankAccounts.mobileHolder")(
       function* (operations, destination) {
         if (destination._tag !== "momo" || operations.holder === undefined) return null
-        // A free read with a separate share of the pace, so that it does not compete with the tokens and prices that money
-        // calls need.
+        // A free read with its own share of the pace, so that it takes no tokens from prices and money calls.
         const lookup = Effect.timeoutOption(withShortWait(operations.holder(destination)), HOLDER_WITHIN_MS)
         const found = Option.getOrUndefined(Option.flatten(yield* Effect.option(lookup)))
         if (found === "inactive") return yield* Effect.fail(noSuchAccount)

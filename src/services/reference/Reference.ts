@@ -75,10 +75,7 @@ export class Reference extends Context.Service<
       caller: Caller,
       account: BankAccount
     ) => Effect.Effect<Redacted.Redacted, ReadRefusal | BankAccountUnresolvable>
-    /**
-     * The countries to which payouts can be delivered, from all providers that the tenant's payouts are routed to and that
-     * report them.
-     */
+    /** The countries that payouts can reach, from all providers of the tenant's payouts that report them. */
     readonly countries: (caller: Caller) => Effect.Effect<ReadonlyArray<ServedCountry>, ReadRefusal>
     /** The wallets that all tenants share, of every provider that the tenant is routed to and that reports them. */
     readonly balances: (caller: Caller) => Effect.Effect<ReadonlyArray<PoolBalance>, ReadRefusal>

@@ -24,10 +24,7 @@ export interface CircuitKey {
  */
 export type CallVerdict = "answered" | "failed" | "unreachable"
 
-/**
- * `all`: the circuit is open for all tenants; otherwise only for `tenants`. `isSilent`: it opened because calls in flight
- * passed their usual time, before they failed.
- */
+/** `all`: open for all tenants; otherwise only for `tenants`. `isSilent`: opened by late calls, before they failed. */
 export interface HeldBack {
   readonly all: boolean
   readonly tenants: ReadonlyArray<AppId>
@@ -160,10 +157,7 @@ export const circuitStates = (policy: CircuitBreaker.CircuitPolicy, longestUsual
         return { all: shared._tag !== "Closed", tenants: own, isSilent }
       }),
 
-    /**
-     * This node's late calls, for the other nodes. For a circuit that late calls opened, the calls that opened it, until a
-     * trial call begins.
-     */
+    /** This node's late calls, for the others; for a circuit that such calls opened, those, until a trial call begins. */
     late: Effect.map(
       Clock.currentTimeMillis,
       (now): ReadonlyArray<LateCalls> =>

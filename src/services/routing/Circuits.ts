@@ -57,8 +57,7 @@ export class Circuits extends Context.Service<
           const { away, exit } = Exit.isSuccess(ended) ? ended.value : { away: null, exit: Exit.failCause(ended.cause) }
           const isAbandoned = Exit.isFailure(exit) && Exit.hasInterrupts(exit)
           const said = verdict(exit)
-          // A call that was rejected by the pace means that the provider is busy, which is neither a failure nor an answer. Nor is
-          // one that the gateway held back.
+          // A call rejected by the pace is neither a failure nor an answer, nor is one that the gateway held back.
           const isNone = (away !== null || turn.isHeldBack) && said !== "answered"
           yield* begun.end(isNone || (said === "answered" && isAbandoned) ? "abandoned" : said, {
             note: noteOf(exit),
@@ -76,10 +75,7 @@ export class Circuits extends Context.Service<
   })
 }
 
-/**
- * A call is late at this share of its time limit at the latest, whatever is usual: the remaining share is the gain of detecting
- * it.
- */
+/** A call is late at this share of its time limit, whatever is usual: the rest is the gain of detecting it. */
 const LONGEST_USUAL_SHARE = 2 / 3
 /** The minimum interval for rechecking a call that waits for our own pace. */
 const SHORTEST_LOOK_MS = 10

@@ -58,10 +58,7 @@ export const availabilityByNetwork = (networks: ReadonlyArray<NetworkLimits>): A
   return all.reduce(worse, "operational") === "operational" ? "operational" : "degraded"
 }
 
-/**
- * The row's limits, narrowed to what at least one network of a provider accepts. `tried`: the limits of each provider that is
- * tried.
- */
+/** The row's limits, narrowed to what at least one network accepts. `tried`: the limits of each provider to try. */
 export const narrowed = (
   { maximum, minimum }: Pick<Corridor, "minimum" | "maximum">,
   tried: ReadonlyArray<ReadonlyArray<NetworkLimits>>

@@ -36,10 +36,7 @@ export class RoutePreferences extends Context.Service<
   {
     /** Ranks the providers that can serve a payment for its network. */
     readonly rank: (mode: Mode, row: Corridor, network: string, able: ReadonlyArray<string>) => Effect.Effect<Ranked>
-    /**
-     * Reads the counts of all nodes, and updates the stored orders where necessary. Reads nothing when no corridor is ordered
-     * by success.
-     */
+    /** Reads the counts of all nodes and updates the stored orders; reads nothing when no corridor is ordered by success. */
     readonly look: Effect.Effect<void>
     /** Refreshes repeatedly. When a refresh fails, the previous state stays. */
     readonly run: Effect.Effect<never>

@@ -15,10 +15,7 @@ import { Circuits } from "./Circuits.ts"
 import { availabilityByNetwork, limitsByNetwork, narrowed } from "./NetworkLimits.ts"
 import { RoutePreferences } from "./RoutePreferences.ts"
 
-/**
- * A provider with an account in the caller's mode, and the requested part of its operations: for payouts, for collections, or
- * one read.
- */
+/** A provider with an account in the caller's mode, and the requested operations: payouts, collections, or one read. */
 export interface RoutedProvider<Operations> {
   readonly provider: Provider
   readonly operations: Operations
@@ -91,10 +88,7 @@ export class Routes extends Context.Service<
     readonly unserved: (caller: Caller, row: Corridor) => Effect.Effect<"no_provider" | "provider_off" | null>
     /** The first provider that the tenant is routed to; the row's first when none is able. */
     readonly firstProviderName: (caller: Caller, row: Corridor) => Effect.Effect<string>
-    /**
-     * Advisory: the worse of the operator's entry and the state of the switches, circuits and networks of the providers that
-     * could serve the row.
-     */
+    /** Advisory: the worse of the operator's entry and the state of switches, circuits and networks of the row's providers. */
     readonly availability: (caller: Caller, row: Corridor) => Effect.Effect<Corridor["availability"]>
     /** The row's minimum and maximum, narrowed to the limits of the accounts that are tried. */
     readonly amountLimits: (caller: Caller, row: Corridor) => Effect.Effect<Pick<Corridor, "minimum" | "maximum">>

@@ -24,8 +24,7 @@ const STATEMENT_AGES_DAYS: ReadonlyArray<number> = [1, 3, 7, 14, 30, 45]
 
 /**
  * Searches each account for clawbacks of collections, which may come weeks after their success: in its lists of disputes and
- * refunds, or otherwise in the statements of past days. For an account that has neither, the poller polls each charge by its
- * own schedule.
+ * refunds, or otherwise in the statements of past days. Without either, the poller polls each charge by its schedule.
  */
 export const makeClawbackSweeps = Effect.gen(function* () {
   const registry = yield* ProviderRegistry

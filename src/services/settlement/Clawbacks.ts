@@ -31,10 +31,7 @@ export class Clawbacks extends Context.Service<
   {
     /** Reads what is listed for one charge, because a callback or an operator hints at something. Returns the record after it. */
     readonly ofCharge: (provider: Provider, record: Transaction, actor: Actor) => Effect.Effect<Transaction>
-    /**
-     * Reads everything that the account lists. False when one of its lists could not be read to its end, or one of its rows not
-     * be processed.
-     */
+    /** Reads all that the account lists. False when a list could not be read to its end, or a row not processed. */
     readonly ofAccount: (provider: Provider) => Effect.Effect<boolean>
     /**
      * The refunds in a statement that are separate movements and name a charge of ours, with the charge after they were

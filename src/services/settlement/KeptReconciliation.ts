@@ -4,10 +4,7 @@ import { maskedText } from "../../domain/Masking.ts"
 import { type FoundReconciliation, KEPT_AT_MOST, type KeptDifference } from "../ports/Reconciliations.ts"
 import type { KnownDifference, ModeDifference, ReconciliationReport } from "./Reconciliation.ts"
 
-/**
- * The form in which a report is stored: masked, because a statement may name people, and bounded. The report itself is printed
- * completely.
- */
+/** A report as it is stored: bounded, and masked, because statements may name people. It is printed completely. */
 export const keptReconciliation = (
   { checked, day, differences, known, provider }: ReconciliationReport,
   at: Instant
@@ -23,10 +20,7 @@ export const keptReconciliation = (
   found: [...differences, ...known].slice(0, KEPT_AT_MOST).map(keptDifference)
 })
 
-/**
- * Figures and states are our own words for both sides. A name that appears in none of our records may be anything, even a
- * person's number.
- */
+/** Figures and states are our own words. A name that none of our records has may be anything, even a person's number. */
 const keptDifference = (difference: ModeDifference | KnownDifference): KeptDifference => {
   const { account, kind, mode, ours, provider_reference: theirName, reference, theirs } = difference
   const isOurs = reference !== null && isReference(reference)

@@ -114,8 +114,7 @@ export class OutcomePoller extends Context.Service<
       if (answer._tag === "StillPending" || answer._tag === "Succeeded") yield* doubtWrongCode(transaction)
       const known = answer._tag === "Returned" ? yield* beforeReturn(provider.value, stored, answer, actor) : stored
       const applied = yield* settlement.applyAnswer(statusPoll, { reference, fact: answer, lastKnown: known })
-      // A dispute changes no status. Its callback, which does not give the state of the whole charge, leads to the provider's
-      // list of disputes.
+      // A dispute changes no status, and its callback lacks the whole charge's state: it leads to the list of disputes.
       const isNews = known !== null && isTerminal(transaction) && !said.includes("successful")
       const mayBeAsked = isNews && (actor === "callback" || actor === "operator")
       const record =
@@ -140,17 +139,13 @@ export class OutcomePoller extends Context.Service<
         yield* settlement.applyFromProvider(name, { reference, fact, actor, lastKnown: stored, moreFollows: true })
         return null
       }
-      // A charge is reported as reversed even when only a part was refunded: its listed clawbacks are applied first, so that
-      // there is one case.
+      // A partly refunded charge is reported as reversed: its listed clawbacks are applied first, so that there is one case.
       if (kind !== "collection" || !isTerminal(stored.transaction)) return stored
       yield* clawbacks.ofCharge(provider, stored.transaction, actor)
       return null
     })
 
-    /**
-     * None when the pace rejected the poll, or others wait before it: no request was sent, and the poll is neither counted nor
-     * recorded.
-     */
+    /** None when the pace rejected the poll, or others wait: no request was sent, and no poll is counted or recorded. */
     const ask = Effect.fnUntraced(function* (provider: Adapter, record: Transaction, statusPoll: StatusPoll) {
       const { actor } = statusPoll
       const behind = actor === "reconciler" ? yield* lines.behind(record) : null
@@ -159,8 +154,7 @@ export class OutcomePoller extends Context.Service<
         return Option.none()
       }
       const isOver = !isTerminal(record) && isWindowOver(record, statusPoll)
-      // Only an operator waits for the pace. A request whose poll is rejected is answered from the record as it is, because
-      // many would otherwise queue in front of payments.
+      // Only an operator waits for the pace. A request is answered from the record: many would queue in front of payments.
       const { away, exit } = yield* withTurn(pollProvider(provider, record, isOver), actor === "operator")
       const answer = yield* exit
       if (away === null || answer._tag !== "Unknown") return Option.some(answer)

@@ -32,10 +32,7 @@ import { makeSharedPolls } from "./SharedPolls.ts"
 const SLOTS = 32
 /** How often due callbacks are claimed when none arrives. */
 const IDLE_MS = 1_000
-/**
- * A callback waits no longer than this for a poll that is running, and is retried later: its lease covers one poll and a margin
- * of twice this time.
- */
+/** A callback waits so long for a running poll, then is retried: its lease covers a poll and twice this time. */
 const TURN_WITHIN_MS = 5_000
 /** The number of callbacks whose receiving span is remembered; the oldest are forgotten first. */
 const RECEIVING_SPANS_KEPT = 1_000
@@ -51,10 +48,7 @@ export class ProviderCallbacks extends Context.Service<
   {
     /** Whether a callback path is one of ours. Nothing is stored. The time does not depend on the key. */
     readonly knows: (provider: string, routeKey: string) => boolean
-    /**
-     * Stores a callback durably before the response; repeated bytes are stored already. Too many that match no transaction are
-     * refused.
-     */
+    /** Stores a callback durably before the response; repeated bytes only once. Too many that match nothing are refused. */
     readonly receive: (
       provider: string,
       routeKey: string,
@@ -74,10 +68,7 @@ export class ProviderCallbacks extends Context.Service<
     const unmatched = yield* makeUnmatchedCallbacks
     const count = yield* makeCallbackCounts
 
-    /**
-     * The spans in which callbacks were received here, until they are first processed. A callback that another node processes
-     * has no such link.
-     */
+    /** The spans in which callbacks were received here, until first processed. One processed by another node has no such link. */
     const receivingSpans = new Map<Reference, string>()
 
     const rememberReceivingSpan = Effect.fnUntraced(function* (id: Reference) {
@@ -245,8 +236,7 @@ const transactionOf = (transactions: Lookups) =>
     if (Option.exists(byOurs, own) || hint.providerReference === null)
       return Option.map(Option.filter(byOurs, own), (stored): Named => ({ ...stored, sharing: 1 }))
     const named = (yield* transactions.byProviderReference(provider, mode, hint.providerReference)).filter(own)
-    // A payout and a collection, or transactions of two accounts, may share a number: each attempt takes the next one, newest
-    // first.
+    // A payout and a collection, or two accounts' transactions, may share a number: each attempt takes the next, newest first.
     const stored = named.toReversed()[looks % named.length]
     return Option.map(Option.fromUndefinedOr(stored), (one): Named => ({ ...one, sharing: named.length }))
   })
@@ -283,8 +273,7 @@ const LONGEST_PAUSE_MS = Math.max(...PAUSES_MS)
 
 /**
  * The number of consecutive claims without a completed attempt after which a callback is parked, because it may be what crashes
- * the nodes that process it. That covers a quarter of an hour of crashes, one per lease, or hours in which the database cannot
- * be read.
+ * the nodes that process it. That covers a quarter of an hour of crashes, one per lease, or hours without a database.
  */
 export const CLAIMS_AT_MOST = 20
 
@@ -294,10 +283,7 @@ const afterVainLook = ({ looks }: Tries, now: Instant): NextLook => {
   return { looks: looks + 1, claims: 0, at: pause === undefined ? null : now + pause }
 }
 
-/**
- * After an attempt that brought nothing new about a closed record; null when that was the last one, and no operator has to
- * look.
- */
+/** After an attempt with nothing new about a closed record; null after the last, and no operator has to look. */
 const afterNothingNew = (tries: Tries, now: Instant): NextLook | null =>
   tries.looks < STALE_CALLBACK_LOOKS ? afterVainLook(tries, now) : null
 
@@ -311,10 +297,7 @@ const afterNoLook = ({ claims, looks }: Tries, now: Instant): NextLook => ({
 /** After more claims than `CLAIMS_AT_MOST`. A replay resets the counts. */
 const afterLastClaim = ({ looks }: Tries): NextLook => ({ looks, claims: 0, at: null })
 
-/**
- * After a callback that matched no transaction, further callbacks of its account are looked up before they are stored, for this
- * long.
- */
+/** How long, after a callback without a transaction, its account's callbacks are looked up before they are stored. */
 const WATCHED_MS = 10 * 60_000
 
 const refused = Metric.counter("gateway_callbacks_unmatched_refused_total", {

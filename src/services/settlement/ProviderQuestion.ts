@@ -3,10 +3,7 @@ import { waitsForCode } from "../../domain/CollectionMoves.ts"
 import type { Transaction } from "../../domain/Transaction.ts"
 import type { Adapter, ProviderGuarantees, StatusOutcome, StatusQuery } from "../ports/Provider.ts"
 
-/**
- * Polls the provider about one record; `Unknown` when the provider cannot be polled about its kind. `isOver`: the record is
- * open, and its payer's time is over.
- */
+/** Polls the provider about a record; `Unknown` when its kind cannot be polled. `isOver`: open, and its payer's time is over. */
 export const pollProvider = (provider: Adapter, transaction: Transaction, isOver = false): Effect.Effect<StatusOutcome> => {
   const port = { payout: provider.payouts, collection: provider.collections, exchange: provider.exchange }[transaction.kind]
   const unable: StatusOutcome = { _tag: "Unknown", reason: "unavailable", note: "the provider cannot be asked for this" }
@@ -35,9 +32,8 @@ const termsOf = (record: Transaction): Pick<StatusQuery, "charge" | "wrongCode">
 }
 
 /**
- * Passes the other party on as long as no provider has confirmed that it accepted this request: what it has under the reference
- * may be a request that a restore lost. Where a second request with the same reference is silently accepted, a handle confirms
- * nothing.
+ * Passes the other party on as long as no provider has confirmed that it accepted this request: it may have a request that a
+ * restore lost. Where a second request with the same reference is silently accepted, a handle confirms nothing.
  */
 const partyOf = (record: Transaction, { clientReference }: ProviderGuarantees): Pick<StatusQuery, "party"> => {
   const isConfirmed = record.providerReference !== null && clientReference !== "idempotent"

@@ -73,10 +73,7 @@ const DAY_MS = 86_400_000
 export class Reconciliation extends Context.Service<
   Reconciliation,
   {
-    /**
-     * `start`: the beginning of the day. Refused when the provider is unknown or has no account here, or when its statement
-     * cannot be read.
-     */
+    /** `start`: the day's beginning. Refused for an unknown provider, one without an account, or an unreadable statement. */
     readonly reconcile: (provider: string, start: Instant, day: string) => Effect.Effect<ReconciliationReport, NotReconciled>
   }
 >()("gateway/services/Reconciliation") {
@@ -194,10 +191,7 @@ const nothingListed: Statement = { lines: [], unreadable: [], unsteady: [] }
 
 const QUESTIONS_AT_ONCE = 4
 
-/**
- * Compares one account at a provider with our records: by its statement, and by a poll for each record that the statement
- * lacks.
- */
+/** Compares an account at a provider with our records: by its statement, and by polls for records that this lacks. */
 export const accountComparison = (registry: ProviderRegistry["Service"], transactions: Transactions["Service"]) => {
   const { isOf, oursOf } = accountRecords(registry, transactions)
 
@@ -222,8 +216,7 @@ export const accountComparison = (registry: ProviderRegistry["Service"], transac
       if (record === undefined) ownerless.push(line)
       else tell(record, line)
     }
-    // A payment may be listed on a neighbouring day, or late, so a record that the statement lacks is polled before it is
-    // reported as missing.
+    // A payment may be listed on a neighbouring day, or late: a record is polled before it is reported as missing.
     const unlisted = ours.filter(({ reference }) => !about.has(reference))
     const byPoll: Array<ReconciliationDifference> = []
     for (const { answer, record } of yield* questions(provider, unlisted)) {

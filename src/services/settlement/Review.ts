@@ -43,8 +43,7 @@ export class Review extends Context.Service<
     /**
      * Ends an open case: status, ledger entry, history line, event and audit row are one commit. Returns the record after it.
      * Refused when no case is open, which makes a repetition harmless, and when the record is no longer at the revision that
-     * the person saw. A fact that arrived during the case and contradicts the ruling opens a new case when the provider repeats
-     * it.
+     * the person saw. A fact from during the case that contradicts the ruling opens a new case when repeated.
      */
     readonly resolve: (
       reference: Reference,
@@ -84,8 +83,7 @@ export class Review extends Context.Service<
         nextPollAt: nextPoll(next, policy.pollSchedule, now),
         response: null,
         savesBeneficiary: false,
-        // Only a release restores limits. A payout that was returned had been sent, and one that had failed has been given back
-        // already.
+        // Only a release restores limits: a returned payout had been sent, and a failed one has been given back already.
         restoreLimits: next.kind === "payout" && entry?.phase === "release",
         countsAgain: next.kind === "payout" && transaction.status === "failed" && next.status === "successful",
         wipeDestination: isTerminal(next),
@@ -93,10 +91,7 @@ export class Review extends Context.Service<
       } satisfies ApplyStep
     })
 
-    /**
-     * A ruling books what happened, even if a collection was refunded by more than it yielded; the operator is then alerted
-     * (contract PAY-47).
-     */
+    /** A ruling books what happened, even refunds beyond a collection's yield; the operator is then alerted (contract PAY-47). */
     const reportOverRefund = Effect.fnUntraced(function* (ruled: Transaction) {
       const { appId, mode } = ruled
       const collection = ruled.kind === "payout" ? ruled.refundOf : ruled.kind === "collection" ? ruled.reference : undefined

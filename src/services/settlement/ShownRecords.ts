@@ -6,10 +6,7 @@ import type { Transactions } from "../ports/Transactions.ts"
 /** Only a successful collection can be refunded, and it stays successful. */
 const mayHaveRefunds = ({ kind, status }: Transaction): boolean => kind === "collection" && status === "successful"
 
-/**
- * The records in their order, each collection with the sum of its refunds. Reads once per tenant and mode, and not at all when
- * nothing can have refunds.
- */
+/** The records in order, collections with their refunds' sum. One read per tenant and mode, none where no refund can be. */
 export const withRefunds =
   ({ refunded }: Pick<Transactions["Service"], "refunded">) =>
   <R extends Transaction>(records: ReadonlyArray<R>): Effect.Effect<ReadonlyArray<Shown<R>>> =>

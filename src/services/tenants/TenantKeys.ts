@@ -33,10 +33,7 @@ export class TenantKeys extends Context.Service<
   {
     /** An id for a key that will be issued. */
     readonly newKeyId: Effect.Effect<string>
-    /**
-     * Issues the key, with its audit row. The id must be new: a second key with the same id is a defect. A number in the label
-     * is masked.
-     */
+    /** Issues the key, with its audit row. A second key with the same id is a defect. A number in the label is masked. */
     readonly issue: (wish: KeyTerms & { readonly caller: Caller }, by: AuditBy) => Effect.Effect<IssuedKey, NoSuchTenant>
     /** Revokes a key, with its audit row. Refused when there is no such key or it is already revoked. */
     readonly revoke: (appId: AppId, keyId: string, by: AuditBy) => Effect.Effect<void, NotRevoked>

@@ -4,10 +4,7 @@ import { BlockList, isIP } from "node:net"
 const MAXIMUM_URL_LENGTH = 2048
 const LOOPBACK_ONLY = "http is for loopback addresses only"
 
-/**
- * Why events may not be sent to this URL; undefined when they may. Host names are resolved, and checked again, when they are
- * connected to.
- */
+/** Why events may not be sent to this URL; undefined when they may. Host names are resolved and checked per connection. */
 export const endpointUrlProblem = (url: string, allowLoopback: boolean): string | undefined => {
   if (url.length > MAXIMUM_URL_LENGTH) return `the URL is longer than ${MAXIMUM_URL_LENGTH} characters`
   if (!URL.canParse(url)) return "this is not a URL"
@@ -75,8 +72,7 @@ const reserved4 = subnets("ipv4", [
   ["240.0.0.0", 4] // reserved and broadcast
 ])
 
-// For IPv6 the reverse: only global unicast can be public, so that mapped, translated, unique-local, link-local and multicast
-// addresses are refused without being listed.
+// IPv6 the other way round: only global unicast can be public, so that all other kinds are refused without being listed.
 const global6 = subnets("ipv6", [["2000::", 3]])
 const reserved6 = subnets("ipv6", [
   ["2001::", 23], // protocol assignments, Teredo among them

@@ -28,10 +28,7 @@ const EXCERPT_BYTES = 4096
 /** How many deliveries all nodes together lease for one endpoint, and so send to it at once. */
 export const CONNECTIONS_PER_ENDPOINT = 8
 
-/**
- * The most connections to one origin, which may host many endpoints: as many as there are concurrent deliveries, so that none
- * waits for another.
- */
+/** The most connections to one origin, which may have many endpoints: one for each concurrent delivery, so that none waits. */
 const CONNECTIONS_PER_ORIGIN = 256
 /** How many parsed URLs are cached. */
 const URLS_CACHED = 1_000
@@ -123,8 +120,7 @@ const ask = ({ agent, timer, wholeMs }: Sending, request: Dispatcher.DispatchOpt
       isOver = true
       cancelTimeout()
       const { retryAfter, status } = received
-      // A failure before the endpoint had the request reveals its name, address and certificate, so the tenant gets our own
-      // sentence instead.
+      // An earlier failure reveals the endpoint's name, address and certificate: the tenant gets our own sentence instead.
       const without = { status, excerpt: sent === undefined ? unsent : excerpt, retryAfter, problem }
       const response = status === null ? without : { status, excerpt: textOf(chunks), retryAfter, problem: null }
       // Not on the stack of the parser, which is still processing these bytes.

@@ -17,7 +17,6 @@ const SLOTS = 256
 const LEASE_MS = 60_000
 /** How often due deliveries are claimed without a nudge. */
 const IDLE_MS = 250
-/** The name of its span. */
 const ATTEMPT = "WebhookDispatcher.attempt"
 /** The status with which an endpoint says that it is gone for good. */
 const GONE = 410

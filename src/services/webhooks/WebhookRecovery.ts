@@ -12,10 +12,7 @@ export const EVENTS_KEPT_MS = 30 * 24 * 3_600_000
 const STEP = 1_000
 /** The maximum number of steps of one recovery. The rest needs another request. */
 const STEPS = 100
-/**
- * The most deliveries that may be due to one endpoint when a recovery ends. An endpoint that cannot accept them in time needs
- * another recovery.
- */
+/** The most deliveries due to an endpoint after a recovery. An endpoint that is too slow for them needs another recovery. */
 const DUE_AT_MOST = 10_000
 
 export interface Recovered {

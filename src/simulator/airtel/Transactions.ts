@@ -19,10 +19,7 @@ const codes = {
   payout: { TIP: "DP00900001006", TS: "DP00900001001", TF: "DP00900001005", absent: "DP00900001015" }
 } as const
 
-/**
- * A movement as its GET shows it, and a disbursement as the response to its POST. A returned movement stays TS: the GET has no
- * status for it.
- */
+/** A movement's GET, and a disbursement's response to its POST. A returned movement stays TS: there is no status for it. */
 export const movement = (kind: PaymentKind, { detail, id, status: standing }: SimulatedTransaction) => {
   const status = words[standing]
   const receipts = kind === "payout" ? { reference_id: detail.receipt, airtel_money_id: `disbursement-8Q2-${id}` } : {}

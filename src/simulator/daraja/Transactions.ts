@@ -195,10 +195,7 @@ const payoutResult = ({ amount, detail, id }: SimulatedTransaction, code: string
 const PullRequest = Schema.Struct({ ShortCode: Schema.String, StartDate: Schema.String, EndDate: Schema.String })
 const PULLED_FOR_MS = 48 * 3_600_000
 
-/**
- * POST /pulltransactions/v1/query: what was paid to the paybill within the last 48 hours, nested one array deeper than the
- * documents show.
- */
+/** POST /pulltransactions/v1/query: the paybill's last 48 hours, nested one array deeper than the documents show. */
 export const pull = Effect.fnUntraced(function* (call: Call) {
   const { ShortCode } = yield* decodeBody(PullRequest, call.request)
   if (ShortCode !== call.merchant.settings.shortcode) return yield* refuse(400, "400.001", "Invalid shortcode")
@@ -229,10 +226,7 @@ const RegisterRequest = Schema.Struct({
   ValidationURL: Schema.String
 })
 
-/**
- * POST /mpesa/c2b/v2/registerurl: once per account, as in production. `paths` has the last parts of the addresses for
- * confirmations.
- */
+/** POST /mpesa/c2b/v2/registerurl: once per account, as in production. `paths`: the last parts of the two addresses. */
 export const registering = (paths: Map<string, string>) =>
   Effect.fnUntraced(function* ({ merchant: { clientId, settings }, request }: Call) {
     const { ConfirmationURL, ShortCode, ValidationURL } = yield* decodeBody(RegisterRequest, request)

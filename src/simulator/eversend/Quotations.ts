@@ -127,8 +127,7 @@ const destinationOf = Effect.fnUntraced(function* (request: Request) {
   return { country, recipient: null }
 })
 
-// The only quotation that carries a number: it resolves the recipient. An e-mail address or a tag belongs to the country that
-// the money comes from.
+// The only quotation with a number: it resolves the recipient. E-mail addresses and tags belong to the sending country.
 const walletDestination = Effect.fnUntraced(function* (call: Call, request: Request, currency: Currency) {
   if (request.identifier === undefined) return yield* refuse(400)
   const recipient = request[request.identifier]

@@ -52,10 +52,7 @@ const routes: WireEndpoints<Call> = {
   "GET /transactions/*": { operation: "transactions", endpoint: transactionById }
 }
 
-/**
- * Eversend as its wire shows it (README.md of the provider). It accepts a second use of one reference, so that tests notice
- * when something is sent twice.
- */
+/** Eversend as its wire shows it (the provider's README.md), but a reference may be used twice, so that tests notice it. */
 export const eversendSimulator = (accounts: ReadonlyArray<EversendAccount>) =>
   simulatedWire<EversendAccount>({
     name: "eversend",

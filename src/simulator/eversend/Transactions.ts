@@ -47,8 +47,7 @@ export const transactions = Effect.fnUntraced(function* (call: Call) {
   })
 })
 
-// The transactions with exactly this reference; otherwise those whose reference or id contains it, as a search field would
-// find.
+// The transactions with exactly this reference; otherwise those whose reference or id contains it, as in a search field.
 const searched = ({ context, merchant, provider }: Call, search: string | undefined): ReadonlyArray<SimulatedTransaction> => {
   const { account } = context
   const all = account.transactions(provider, merchant.clientId)

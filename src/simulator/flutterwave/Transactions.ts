@@ -96,10 +96,7 @@ const verifiedCharge = (charge: SimulatedTransaction) => {
   }
 }
 
-/**
- * One charge, as every response and callback writes it. A charge that was taken back stays successful: chargebacks are reported
- * elsewhere.
- */
+/** One charge, in every response and callback. One that was taken back stays successful: chargebacks are reported elsewhere. */
 export const chargeData = (charge: SimulatedTransaction, status = charge.status) => {
   const { amount, currency, detail, fee } = charge
   return {

@@ -27,10 +27,7 @@ const usualReasons = {
 } as const
 const words = { pending: "PENDING", successful: "SUCCESSFUL", failed: "FAILED" } as const
 
-/**
- * A movement as its GET and its callback show it. A movement that came back after its delivery stays SUCCESSFUL: there is no
- * status for it.
- */
+/** A movement in its GET and its callback. One that came back after its delivery stays SUCCESSFUL: there is no status for it. */
 const statusBody = (transaction: SimulatedTransaction, says: PlannedCallback["says"] = transaction.status) => {
   const { amount, currency, detail, kind, reference } = transaction
   const status = words[says]

@@ -40,10 +40,7 @@ export const publicKeys = (key: KeyObject) => [
 const forger = generateKeyPairSync("ec", { namedCurve: "prime256v1" }).privateKey
 const FORGED = "x-forged"
 
-/**
- * Still unsigned, because the signature also covers the address. The unusual white space reveals a check over other bytes than
- * those sent.
- */
+/** Unsigned, because the signature also covers the address. The odd white space reveals a check over other bytes. */
 export const callbackOf = (transaction: SimulatedTransaction, { says, signature }: PlannedCallback): OutgoingCallback => ({
   body: `${JSON.stringify(payment(transaction, says), null, "\t ").replaceAll('": ', '"  :')}\n`,
   headers: { "content-type": "application/json", ...(signature === "forged" ? { [FORGED]: "" } : {}) },
@@ -89,8 +86,7 @@ const COVERED = ["@method", "@authority", "@path", "signature-date", "content-di
 
 /**
  * Whether a merchant's request is signed with its key over these bytes and this address, and is neither too old nor from the
- * future. By pawaPay's documents a signature states when it was made and when it expires; none of them allows a time slightly
- * in the future.
+ * future. By pawaPay's documents a signature states when it was made and when it expires; none may be in the future.
  */
 export const isSigned = (
   request: SimulatedRequest,

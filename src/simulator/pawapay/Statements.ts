@@ -25,7 +25,6 @@ interface Asked {
   readonly key: string
 }
 
-/** The statements of all accounts. */
 export interface Statements {
   readonly create: (call: Call) => Effect.Effect<ReturnType<typeof json>, Stop>
   readonly status: (call: Call, id: string) => Effect.Effect<ReturnType<typeof json>, Stop>

@@ -11,10 +11,7 @@ import { type Call, refuse, refusePlainly, success } from "./Responses.ts"
 
 const LARGEST_PAGE = 100
 
-/**
- * The reference under which the account stores a reference of the wire: ours in capitals, as the gateway writes it; any other
- * unchanged.
- */
+/** The reference under which the account stores one of the wire: ours in capitals, any other unchanged. */
 export const accountReference = (wire: string): string => ownReference(wire) ?? wire
 
 export const wireReferenceOf = ({ detail, id }: SimulatedTransaction): string => detail.reference ?? id

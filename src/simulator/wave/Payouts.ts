@@ -27,10 +27,7 @@ const PayoutRequest = Schema.Struct({
   aggregated_merchant_id: Schema.optionalKey(Schema.String)
 })
 
-/**
- * POST /v1/payout: decided in its response. The same key with the same body is the same payout; with another body it is
- * refused.
- */
+/** POST /v1/payout: decided in its response. A key with the same body is the same payout; with another it is refused. */
 export const createPayout = Effect.fnUntraced(function* (call: Call) {
   const { merchant, request } = call
   const { aggregatedMerchant, country, currency } = merchant.wallet

@@ -12,10 +12,7 @@ export const THROWN_AWAY = "thrown-away-after-its-test"
 /** As SQL. */
 export const IS_THROWN_AWAY = `current_setting('cluster_name') = '${THROWN_AWAY}'`
 
-/**
- * As SQL: the setting because of which a crash could undo commits with that `synchronous_commit`, as `name = value`; null when
- * there is none.
- */
+/** SQL for the setting because of which a crash could undo such commits, as `name = value`; null when there is none. */
 const weaknessWith = (commits: string): string => `nullif(concat_ws(', ',
   CASE WHEN ${commits} NOT IN ('on', 'remote_apply') THEN 'synchronous_commit = ' || ${commits} END,
   CASE WHEN current_setting('fsync') <> 'on' THEN 'fsync = ' || current_setting('fsync') END,
@@ -27,8 +24,7 @@ export const WEAKNESS = weaknessWith("current_setting('synchronous_commit')")
 /**
  * The same for a session whose setting this query raises first; null on a server that is thrown away. A stronger setting is
  * kept: the database or the role may set `remote_apply`. The value is set in any case, so that it cannot be lowered under an
- * open session. `$1`: the process id of the connection. Behind a pooler the session is not ours, and the role must bring the
- * setting.
+ * open session. `$1`: the process id of the connection. Behind a pooler the role must bring the setting.
  */
 export const RAISED_WEAKNESS = `(SELECT CASE WHEN ${IS_THROWN_AWAY} THEN NULL ELSE ${weaknessWith("session.commits")} END
   FROM (SELECT CASE WHEN ${IS_THROWN_AWAY} OR pg_backend_pid() <> $1 THEN current_setting('synchronous_commit')
@@ -56,8 +52,7 @@ const pause = Effect.callback<void>((resume) => {
 
 /**
  * The connections of a pool to one server. Each is checked, and its setting raised, before its first use, and the server is
- * checked every second: while a crash could undo commits, no connection is handed out. `refusal` says why, as of the last
- * check.
+ * checked every second: while a crash could undo commits, no connection is handed out. `refusal` says why.
  */
 export const durablePool = Effect.fnUntraced(function* (pool: Pick<PgPool.PgPool, "get" | "invalidate">) {
   const raised = new WeakSet<PgConnection.PgConnection>()

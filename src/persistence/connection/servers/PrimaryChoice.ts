@@ -61,8 +61,7 @@ export const choosePrimary = <S extends SeenServer>(seen: ReadonlyArray<S>, know
       )
     else newest.push(one)
   }
-  // Of several addresses of one server, the one in use: switching would cut statements in progress, and names resolve in any
-  // order.
+  // Of one server's addresses the one in use: switching would cut statements, and names resolve in any order.
   const first = newest.find(({ name }) => name === known.accepted?.name) ?? newest[0]
   if (first === undefined) return { refusal: `no server takes writes: ${problems.join("; ")}` }
   const other = newest.find(({ facts }) => !isSame(facts, first.facts))

@@ -21,10 +21,7 @@ const LOOK_AGAIN_NANOS = 200_000_000n
 /** Of several servers behind one address, the next attempt may reach the right one. */
 const REFUSED_AT_MOST = 3
 
-/**
- * The highest timeline of each cluster's primaries that this process has seen. Timelines only grow, so a newer one proves that
- * an older is over.
- */
+/** The highest timeline of each cluster's primaries seen so far: they only grow, so a newer one proves that an older is over. */
 const highestTimelines = new Map<string, number>()
 const highestTimeline = (cluster: string): number => highestTimelines.get(cluster) ?? 0
 const remember = ({ cluster, isStandby, timeline }: ServerFacts): void => {
@@ -95,8 +92,7 @@ export const makePrimaryPool = Effect.fnUntraced(function* (config: PgPool.Confi
     if (seen.some(({ facts }) => typeof facts !== "string" && !facts.isStandby)) yield* probes.forget
     if (primary === null) return
     const { facts: accepted, name: own, pool } = primary
-    // A server that does not answer may be slow, and another one may have answered at its address. Its own connections show
-    // when it is gone.
+    // A server that does not answer may be slow, and another one may answer at its address. Its own connections show its end.
     const isToldByItself = seen.some(
       ({ facts, name }) => name === own && typeof facts !== "string" && facts.startedAt === accepted.startedAt
     )
@@ -196,8 +192,7 @@ export const makePrimaryPool = Effect.fnUntraced(function* (config: PgPool.Confi
 
 /**
  * The last timeline that each standby reported, even while it does not answer: a standby that follows a newer primary proves
- * that the older ones are over. A rebuilt standby that reports an older timeline is believed; one that is no longer named does
- * not count.
+ * that the older ones are over. A rebuilt standby's older timeline is believed; one no longer named does not count.
  */
 export const standbyTimelines = () => {
   const last = new Map<string, Remembered>()
