@@ -4,7 +4,7 @@ import { collector } from "./ConfigAddresses.ts"
 import { boolean, oneOf, type Reader, type Rule, text, wholeNumber } from "./ConfigRules.ts"
 
 /** Where one signal is exported to, and how; null in `Settings` where it is not exported. */
-export interface SignalSettings {
+interface SignalSettings {
   readonly url: string
   /** They may be credentials: never shown. */
   readonly headers: Redacted.Redacted<Readonly<Record<string, string>>>

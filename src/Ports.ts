@@ -50,7 +50,7 @@ import { WebhookOutboxPg } from "./persistence/webhooks/WebhookOutboxPg.ts"
 import { Policy } from "./services/ports/Policy.ts"
 
 /** Where the database is, which key seals its secrets, and the settings that rules need. */
-export interface DatabaseSettings {
+interface DatabaseSettings {
   readonly databaseUrl: Redacted.Redacted
   /** The owner's URL, if the schema is migrated with it; null or absent: migrated with `databaseUrl`. */
   readonly ownerUrl?: Redacted.Redacted | null

@@ -40,7 +40,7 @@ const HEADERS_MS = 10_000
 /** In total and from one address, so that one client cannot lock others out. A browser opens six. */
 const CONNECTIONS = { inAll: 200, anAddress: 24 }
 
-export interface ConsoleSettings extends GateSettings, RoomSettings {
+interface ConsoleSettings extends GateSettings, RoomSettings {
   /** 0 for any free port. */
   readonly port: number
   /** How long an idle connection is kept open: a proxy in front reuses it. */

@@ -3,7 +3,7 @@ import { type CsvValue, csvLine, csvText } from "../domain/CsvText.ts"
 import type { CsvFile } from "./Route.ts"
 
 /** The most rows of a file. For more, the list has to be narrowed down, and the last line of the file says so. */
-export const ROWS_WRITTEN = 10_000
+const ROWS_WRITTEN = 10_000
 const ROWS_A_READ = 500
 /** The most reads. Each may find nothing and still return where the next one begins. */
 const READS_AT_MOST = 60
@@ -20,7 +20,7 @@ export interface ListFile<A, P, E> {
   readonly restAt?: (after: P) => string
 }
 
-export interface ListRows<A, P> {
+interface ListRows<A, P> {
   readonly rows: ReadonlyArray<A>
   readonly next: P | null
   /** There are more rows, which no page contains. */

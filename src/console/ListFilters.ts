@@ -77,7 +77,7 @@ export const providerFilter = (known: ReadonlyArray<string>): Filter<string> => 
 export const ROWS_SHOWN = 25
 
 /** A whole corridor, or only its first fields, from the country on. */
-export interface CorridorPart {
+interface CorridorPart {
   readonly country: string
   readonly currency?: string
   readonly method?: string

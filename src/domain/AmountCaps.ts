@@ -58,7 +58,7 @@ export const capsOf = (caps: ReadonlyArray<AmountCap>, mode: Mode, direction: Li
   Currency.literals.flatMap((currency) => capsOn(caps, { mode, direction, currency }))
 
 /** The caller and the party of a transaction. `party` is the keyed HMAC of the payer's or recipient's number, in hex. */
-export interface CapUser {
+interface CapUser {
   readonly caller: Caller
   readonly party: string
   readonly at: Instant

@@ -14,7 +14,7 @@ export const configurationKinds = [
   "tenant unpin",
   ...providerKinds
 ] as const
-export type ConfigurationKind = (typeof configurationKinds)[number]
+type ConfigurationKind = (typeof configurationKinds)[number]
 
 /** A change by a person who looked at the state first. It is made only if that state is still the same. */
 export type ConfigurationChange =

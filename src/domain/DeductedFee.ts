@@ -7,7 +7,7 @@ import { larger, type MinorUnits, minor, minusOrZero, smaller, ZERO } from "./Mo
 export const QUOTES_AT_MOST = 24
 
 /** The amount that a budget can send, and its fee. `reachesMinimum` is false when not even the minimum and its fee fit. */
-export interface ReducedAmount<Q> {
+interface ReducedAmount<Q> {
   readonly amount: MinorUnits
   readonly quote: Q
   readonly reachesMinimum: boolean

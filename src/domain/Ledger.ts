@@ -160,7 +160,7 @@ export const returnFunds = (currency: Currency, amount: MinorUnits, fee: MinorUn
   ])
 
 /** How a person's correction changes the flows, each with its natural sign: more paid out, collected, charged or returned. */
-export interface Correction {
+interface Correction {
   readonly paidOut?: bigint
   readonly collected?: bigint
   readonly returned?: bigint

@@ -94,7 +94,7 @@ export interface ReconciliationDifference {
 }
 
 /** A row of the provider's statement, or its answer, for programs. A field that it does not name is null. */
-export interface TheirLine {
+interface TheirLine {
   readonly provider_reference: string | null
   readonly status: StatementLine["status"] | null
   readonly amount_minor: MinorUnits | null
@@ -150,7 +150,7 @@ export const isBesideReview = ({ kind, theirs }: ReconciliationDifference, recor
   (kind === "fee" && !isOpenedBy(record, { _tag: "FeeStated", fee: minor(BigInt(theirs ?? 0)), note: "" }))
 
 /** One line of a file of rulings: a record's outcome by the provider's account. The fee is null where that does not name it. */
-export interface StatedRuling {
+interface StatedRuling {
   readonly reference: string
   readonly outcome: "successful" | "failed"
   readonly fee: MinorUnits | null

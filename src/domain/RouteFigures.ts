@@ -2,7 +2,7 @@ import { type RouteSuccess, successOf } from "./RoutePreference.ts"
 import type { RouteResult } from "./RouteResult.ts"
 
 /** How many payments had this result, none of them after more than `withinMs`; `withinMs` is 0 for a sending. */
-export interface ResultCount {
+interface ResultCount {
   readonly result: RouteResult
   readonly withinMs: number
   readonly count: number

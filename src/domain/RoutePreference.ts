@@ -11,7 +11,7 @@ export const TRIAL_SAMPLE_AT_LEAST = 10
 /** A provider overtakes one that is before it in the row only if its rate is higher by at least this. */
 export const AHEAD_BY = 0.05
 /** A provider with too few payments is assumed to have this rate, so that it is tried instead of one that fails more. */
-export const UNKNOWN_RATE = 0.7
+const UNKNOWN_RATE = 0.7
 /** At the end of each interval, an overtaken provider goes first for this long, whatever its rate: for 1 of 30 payments. */
 export const TRIAL_MS = 60_000
 export const TRIAL_EVERY_MS = 30 * 60_000
@@ -46,7 +46,7 @@ const rateOf = (success: RouteSuccess | undefined, atLeast: number): number | nu
 }
 
 /** The providers that now stand behind one that the row has after them. */
-export const overtakenIn = (configured: ReadonlyArray<string>, present: ReadonlyArray<string>): ReadonlyArray<string> =>
+const overtakenIn = (configured: ReadonlyArray<string>, present: ReadonlyArray<string>): ReadonlyArray<string> =>
   configured.filter((name, place) => present.slice(0, present.indexOf(name)).some((one) => configured.indexOf(one) > place))
 
 /**
@@ -147,7 +147,7 @@ export interface Ranking {
 }
 
 /** In the row's order. */
-export const asConfigured = (able: ReadonlyArray<string>): Ranking => ({ providers: able, compared: [], keptUntil: null })
+const asConfigured = (able: ReadonlyArray<string>): Ranking => ({ providers: able, compared: [], keptUntil: null })
 
 /** The ranking of the providers that are able to serve a payment. It only reorders them. */
 export const rankingOf = (

@@ -53,7 +53,7 @@ const sendings: { readonly [Tag in Fact["_tag"]]?: "answered" | "silent" | "not_
 const sendingOf = (fact: string): "answered" | "silent" | "not_sent" | undefined =>
   Object.entries(sendings).find(([tag]) => tag === fact)?.[1]
 
-export interface WrittenFact {
+interface WrittenFact {
   readonly before: Transaction
   readonly next: Transaction
   readonly line: { readonly actor: Actor; readonly fact: string; readonly at: Instant }

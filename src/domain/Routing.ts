@@ -2,7 +2,7 @@ import type { Verdict } from "./Candidates.ts"
 import type { Corridor } from "./Corridor.ts"
 
 /** The fields of a corridor that routing reads. */
-export type RoutedRow = Pick<Corridor, "active" | "method" | "providers">
+type RoutedRow = Pick<Corridor, "active" | "method" | "providers">
 
 /** The one provider that a tenant is pinned to; null where the rows alone decide. */
 export type PinnedProvider = string | null

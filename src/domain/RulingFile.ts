@@ -17,7 +17,7 @@ export interface FileRow {
 }
 
 /** A line that no ruling can be made from. */
-export interface BadRow {
+interface BadRow {
   readonly line: number
   /** Its reference, or the text in the place of it, masked. */
   readonly reference: string

@@ -88,7 +88,7 @@ const encoded = (text: string): string =>
   encodeURIComponent(text).replace(/[!'()*]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`)
 
 /** The three parts of `X-Gateway-Key`. */
-export interface KeyHeader {
+interface KeyHeader {
   readonly appId: string
   readonly keyId: string
   readonly apiKey: string
@@ -111,7 +111,7 @@ export const parseSignature = (text: string): Option.Option<string> => Option.fr
 export const isNonce = (text: string): boolean => /^[A-Za-z0-9_-]{16,64}$/.test(text)
 
 /** How far a timestamp may be in the past and in the future, in seconds. */
-export interface SignatureWindow {
+interface SignatureWindow {
   readonly maxAgeSeconds: number
   readonly maxAheadSeconds: number
 }

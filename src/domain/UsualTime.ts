@@ -7,7 +7,7 @@ export interface AnswerTimes {
 }
 
 /** The bounds of the time after which a call counts as late. */
-export interface LateBounds {
+interface LateBounds {
   readonly atLeastMs: number
   readonly atMostMs: number
 }

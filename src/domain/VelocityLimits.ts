@@ -123,7 +123,7 @@ export const windowsAt = (windows: ReadonlyArray<WindowUse>, at: Instant): Reado
   windows.map((window) => ({ ...window, ...windowAround(at, window.endsAt - window.startsAt) }))
 
 /** The share of one payout in a provider account's ceiling, in minor units of its currency, fees included. */
-export interface CeilingUse {
+interface CeilingUse {
   readonly provider: string
   readonly mode: Mode
   readonly currency: string

@@ -13,7 +13,7 @@ const SECOND = 1000
 export const ATTEMPT_AT_MOST_MS = 15 * SECOND
 const HTTP_DATE = /^\w{3}, \d{2} \w{3} \d{4} \d{2}:\d{2}:\d{2} GMT$/
 
-export interface FailedAttempt {
+interface FailedAttempt {
   readonly at: Instant
   /** Attempts made so far, including this one. */
   readonly attempts: number

@@ -27,7 +27,7 @@ import { Idempotent } from "./idempotency/Idempotent.ts"
 /** How long requests in flight may take to finish once the server stops. */
 const DRAIN = "10 seconds"
 
-export interface ServerSettings extends RateSettings {
+interface ServerSettings extends RateSettings {
   readonly connectionSlots: ConnectionSlots
   /** Once the server stops, how long idle connections stay open for one more request. */
   readonly keepAliveDrainMs: number

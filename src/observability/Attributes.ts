@@ -111,7 +111,7 @@ const attributes = {
   "effect.fiber.interrupted": ""
 } as const satisfies Readonly<Record<string, string>>
 
-export type AttributeName = keyof typeof attributes
+type AttributeName = keyof typeof attributes
 
 /** Names checked by the compiler, for `Effect.annotateLogs` and `Effect.annotateSpans`. */
 export const annotations = (values: { readonly [Name in AttributeName]?: string | number | boolean }) => values

@@ -3,7 +3,7 @@ import { visibleText } from "../domain/VisibleText.ts"
 import { IsBounded } from "../runtime/BoundedLog.ts"
 import { isListed } from "./Attributes.ts"
 
-export interface LogsOptions {
+interface LogsOptions {
   readonly format: "pretty" | "json"
   readonly level: LogLevel.LogLevel
 }

@@ -10,7 +10,7 @@ const { createServer } = process.getBuiltinModule("node:http")
 /** How long a scrape in progress may delay the end of the process. */
 const SHUTDOWN_MS = 1_000
 
-export interface ListenAddress {
+interface ListenAddress {
   readonly host: string
   /** 0 for any free port. */
   readonly port: number
@@ -25,7 +25,7 @@ class ManagementPortTaken extends Schema.TaggedError<ManagementPortTaken>()("man
   }
 }
 
-export interface ManagementListener extends ListenAddress {
+interface ManagementListener extends ListenAddress {
   /** How long an idle connection is kept open: load balancers and scrapers reuse it. */
   readonly keepAliveMs: number
 }

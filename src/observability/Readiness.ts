@@ -8,9 +8,9 @@ import { familiesText, gauges, pictures } from "./Gauges.ts"
 const READY_TIMEOUT_MS = 1_000
 
 /** The reasons that may keep requests away from a node, as the label of `gateway_ready` names them. */
-export type ReadyReason = "draining" | "commits_waiting" | "database" | NodeReason
+type ReadyReason = "draining" | "commits_waiting" | "database" | NodeReason
 /** Those that are conditions of the node or of its database, each with its own check. */
-export type NodeReason = "clock_off" | "master_key" | "schema" | "writes_refused"
+type NodeReason = "clock_off" | "master_key" | "schema" | "writes_refused"
 
 /** Why a node must not get requests now, for people in one line. */
 export interface Obstacle {

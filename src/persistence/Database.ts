@@ -20,7 +20,7 @@ import { Migrations } from "./schema/Migrations.ts"
 import { RuntimeRole } from "./schema/RuntimeRole.ts"
 
 /** The database's address, as a URL or in the parts of an `EmbeddedDatabase`. */
-export type DatabaseLogin =
+type DatabaseLogin =
   | { readonly url: Redacted.Redacted }
   | {
       readonly host: string
@@ -117,7 +117,7 @@ export const Database = {
 }
 
 /** A database with the log-ins of the gateway and its owner. `ownerUrl` is null when they are one or the owner has migrated. */
-export interface Credentials {
+interface Credentials {
   readonly databaseUrl: Redacted.Redacted
   readonly ownerUrl: Redacted.Redacted | null
 }

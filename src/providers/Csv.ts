@@ -2,7 +2,7 @@
 const LONGEST_ROW = 65_536
 
 /** Reads a CSV file (RFC 4180) in pieces, and holds one row in memory at a time. */
-export interface CsvReader {
+interface CsvReader {
   readonly read: (text: string) => void
   /** Call after the last piece. False when the file ended inside a quoted value or a row was too long. */
   readonly end: () => boolean

@@ -20,7 +20,7 @@ import type { ProviderResponse } from "./Transport.ts"
 export type MoneyCallAnswer<F> = FactWithAlarm<F> | NeedsLookup<F>
 
 /** No fact yet. `confirm` combines the response with the result of the lookup. */
-export interface NeedsLookup<F> {
+interface NeedsLookup<F> {
   readonly confirm: (looked: FactWithAlarm<StatusOutcome>) => FactWithAlarm<F>
 }
 

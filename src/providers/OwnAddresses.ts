@@ -4,7 +4,7 @@ import type { RawCallback } from "../services/ports/Provider.ts"
 import { awaited, type SharedMemory } from "./SharedMemory.ts"
 
 /** The purpose of an address and its subject: a reference, or the number of a query. */
-export interface Purpose<Kind extends string> {
+interface Purpose<Kind extends string> {
   readonly kind: Kind
   readonly id: string
 }

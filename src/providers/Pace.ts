@@ -9,7 +9,7 @@ import type { ProviderCall, ProviderResponse, Transport } from "./Transport.ts"
 export type Pace = Readonly<Record<"all" | CallKind, RateLimit | "off">>
 
 /** The account of the calls, and its pace. */
-export interface PacedAccount {
+interface PacedAccount {
   readonly provider: string
   readonly mode: Mode
   /** Distinguishes the current account of a mode from the previous one. */
@@ -80,7 +80,7 @@ const askedToWait = (response: ProviderResponse, now: number): number | undefine
 }
 
 /** The calls of one account at its pace. */
-export interface PacedTransport extends Transport {
+interface PacedTransport extends Transport {
   /** How long a money call of `part` would wait, when that is too long for a request. Otherwise 0, and it is expected. */
   readonly heldMs: (part: string) => Effect.Effect<number>
 }

@@ -59,7 +59,7 @@ interface SettingNames {
 }
 
 /** The identity of an account at its provider. `within`: the part of the provider in which `own` is unique. */
-export interface AccountIdentity {
+interface AccountIdentity {
   readonly within: string
   /** A value that stays the same when a secret is rotated, if the settings have one; otherwise the secret itself. */
   readonly own: Redacted.Redacted
@@ -85,7 +85,7 @@ export interface ProviderAccounts {
 }
 
 /** The current account, which moves money, or the previous one, which is only polled about its own transactions. */
-export type AccountTurn = "current" | "previous"
+type AccountTurn = "current" | "previous"
 
 export interface OpenedAccount {
   readonly adapter: Adapter
@@ -95,7 +95,7 @@ export interface OpenedAccount {
   readonly names: (currency: Currency) => ReadonlyArray<Redacted.Redacted>
 }
 
-export interface ProviderAccountInMode<Account> {
+interface ProviderAccountInMode<Account> {
   readonly mode: Mode
   readonly turn: AccountTurn
   readonly account: Account

@@ -1,7 +1,7 @@
 import { Context } from "effect"
 
 /** One kind of call to one account of a provider. Each field has a fixed set of values, so that there are few keys. */
-export interface CallKey {
+interface CallKey {
   readonly provider: string
   readonly mode: string
   readonly operation: string

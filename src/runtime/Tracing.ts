@@ -43,7 +43,7 @@ const rootOf = (span: Tracer.Span): Tracer.Span => {
 }
 
 /** Further trace contexts that the work of a transaction is linked to; null links to nothing. */
-export interface ContinuedOptions {
+interface ContinuedOptions {
   readonly alsoOf?: ReadonlyArray<string | null>
 }
 

@@ -27,7 +27,7 @@ export interface Worker<A> {
   readonly submit: <E>(write: (isTaken: boolean) => Effect.Effect<A | null, E>) => Effect.Effect<A | null, E>
 }
 
-export interface WorkerOptions<A> {
+interface WorkerOptions<A> {
   readonly name: string
   /** The most items under way at once. */
   readonly slots: number

@@ -15,7 +15,7 @@ export interface SimulatorServer {
   readonly baseUrls: Readonly<Record<string, string>>
 }
 
-export interface SimulatorOptions {
+interface SimulatorOptions {
   readonly host: string
   /** 0 lets the system choose. */
   readonly controlPort: number

@@ -9,7 +9,7 @@ import {
   providerKinds
 } from "../../domain/ConfigurationChange.ts"
 import type { Corridor } from "../../domain/Corridor.ts"
-import { AppId } from "../../domain/Ids.ts"
+import type { AppId } from "../../domain/Ids.ts"
 import { maskedText } from "../../domain/Masking.ts"
 import { may } from "../../domain/Operator.ts"
 import type { Tenant } from "../../domain/Tenant.ts"

@@ -1,7 +1,7 @@
 import { Effect, Option, Result } from "effect"
 import { type ComponentChild } from "preact"
 import type { CsvValue } from "../../domain/CsvText.ts"
-import { AppId } from "../../domain/Ids.ts"
+import type { AppId } from "../../domain/Ids.ts"
 import { maskedText } from "../../domain/Masking.ts"
 import { may } from "../../domain/Operator.ts"
 import { maskedSender, type Sender, senderFrom } from "../../domain/Sender.ts"

@@ -1,6 +1,6 @@
 import { Effect, Option } from "effect"
 import { type ComponentChild, h } from "preact"
-import { AppId, Mode } from "../../domain/Ids.ts"
+import { type AppId, Mode } from "../../domain/Ids.ts"
 import type { FloatPosition } from "../../domain/Ledger.ts"
 import { type Caller, sortedCapabilities, type Tenant } from "../../domain/Tenant.ts"
 import type { WebhookEndpoint } from "../../domain/WebhookEndpoint.ts"

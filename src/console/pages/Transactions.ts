@@ -264,7 +264,7 @@ const recordTable = (records: ReadonlyArray<Transaction>, none: string): Compone
   )
 
 /** A record as a row of a file: numbers are masked, as on the page. */
-export const recordColumns: ReadonlyArray<readonly [string, (record: Transaction) => CsvValue]> = [
+const recordColumns: ReadonlyArray<readonly [string, (record: Transaction) => CsvValue]> = [
   ["reference", ({ reference }) => reference],
   ["created_at", ({ createdAt }) => iso(createdAt)],
   ["completed_at", ({ completedAt }) => (completedAt === null ? null : iso(completedAt))],

@@ -78,7 +78,7 @@ export const encoded = (place: ReadonlyArray<unknown>): string => Buffer.from(JS
 export const textOf = (cursor: string): string => Buffer.from(cursor, "base64url").toString("utf8")
 
 /** None for a cursor that this gateway did not issue. */
-export const readCursor = (cursor: string) => Option.map(decodeCursor(textOf(cursor)), ([createdAt, id]) => ({ createdAt, id }))
+const readCursor = (cursor: string) => Option.map(decodeCursor(textOf(cursor)), ([createdAt, id]) => ({ createdAt, id }))
 /** None also for a cursor of another order. */
 export const readOrderedCursor = (cursor: string, order: string) =>
   order === "created"

@@ -39,7 +39,7 @@ export const checkMode = (tree: JsonTree, mode: Mode): Result.Result<JsonTree, M
 }
 
 /** A body's JSON with the values that its schema decoded. */
-export interface Decoded<W> {
+interface Decoded<W> {
   readonly wire: W
   readonly tree: JsonObject
   readonly ignored: Iterable<string>

@@ -29,7 +29,7 @@ ${html}
 }
 
 /** A heading that links can lead to. */
-export interface Heading {
+interface Heading {
   readonly depth: number
   readonly id: string
   /** As HTML, without links. */

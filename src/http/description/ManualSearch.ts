@@ -6,7 +6,7 @@ import { isTree, type Tree, treeOf } from "./OpenApiSchemas.ts"
 // Search over guides, contract, clients and reference. It runs on the server, so that it needs no script.
 
 /** The section that a search result links to. */
-export interface Passage {
+interface Passage {
   /** Including its anchor. */
   readonly url: string
   readonly room: string

@@ -75,7 +75,7 @@ const proposalRows = rowsOf(
  * One row as it is. `shown`: its text for display; `is`: whether it matches the text from the log. A row that needs a seal also
  * says whether it has a valid one.
  */
-export interface AccessRow {
+interface AccessRow {
   readonly name: string
   readonly shown: string
   readonly is: (said: string) => boolean

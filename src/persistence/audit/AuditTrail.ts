@@ -11,7 +11,7 @@ const done = rowsOf(Schema.Struct({}))
 const changes = rowsOf(Schema.Struct({ isChanged: Schema.Boolean }))
 
 /** A change as `change_access` knows it, and the columns to write, as JSON: bytes and large numbers are texts. */
-export interface AccessChange {
+interface AccessChange {
   readonly change:
     | "tenant create"
     | "tenant change"

@@ -9,7 +9,7 @@ import { type DatabaseTarget, failureAttributes, sqlState, targetAttributes } fr
 import { timedWait } from "./DatabaseTimes.ts"
 import type { Connections } from "./servers/PrimaryPool.ts"
 
-export interface StatementTimeouts {
+interface StatementTimeouts {
   /** How long a statement waits for a connection. */
   readonly connectionMs: number
   /** How long a statement waits for its result. The server's own timeout must be shorter. */

@@ -5,7 +5,7 @@ import { DatabaseError } from "./DatabaseError.ts"
 import { type DatabaseServers, databaseServers } from "./servers/DatabaseServers.ts"
 
 /** The TLS parameters of a `postgres://` address, with PostgreSQL's own meaning. */
-export interface DatabaseRoute extends DatabaseServers {
+interface DatabaseRoute extends DatabaseServers {
   readonly encryption: Encryption
   /** A PEM file of certificates, or `system`; null: the authorities that the runtime includes. */
   readonly authorities: string | null
@@ -15,7 +15,7 @@ export interface DatabaseRoute extends DatabaseServers {
  * `preferred` falls back to plain text when the server has no TLS. `unverified` accepts any certificate. `authority` verifies
  * the signer, `full` also the host name.
  */
-export type Encryption = "none" | "preferred" | "unverified" | "authority" | "full"
+type Encryption = "none" | "preferred" | "unverified" | "authority" | "full"
 
 const modes: Readonly<Record<string, Encryption>> = {
   disable: "none",

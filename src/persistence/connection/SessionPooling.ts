@@ -22,7 +22,7 @@ export const isBehindPooler = (connections: Connections): Effect.Effect<boolean,
   )
 
 /** A session of the server for as long as the scope lives. */
-export interface OwnSession {
+interface OwnSession {
   readonly ask: (text: string, parameters?: ReadonlyArray<unknown>) => Effect.Effect<ReadonlyArray<unknown>, SqlError.SqlError>
   /** The function for advisory locks that last as long as the session is ours. */
   readonly tryLock: "pg_try_advisory_lock" | "pg_try_advisory_xact_lock"

@@ -11,7 +11,7 @@ import { keyedHashWith, loadHashKey } from "../vault/HashKey.ts"
 import { openBytes, parseMasterKey, sealBytes, type VaultError } from "../vault/Sealing.ts"
 
 /** A column whose values the master key seals, and the SQL for the purpose of each value. */
-export interface SealedColumn {
+interface SealedColumn {
   readonly table: string
   readonly column: string
   readonly key: ReadonlyArray<string>

@@ -12,12 +12,6 @@ import type { Account } from "./PostgresInstall.ts"
 /** `full`: commits survive a power failure. `off`: for tests, whose data is thrown away. */
 export type Durability = "full" | "off"
 
-/** The main process of a server that serves the given folder, ready or not. */
-export interface PostgresProcess {
-  readonly pid: number
-  readonly port: number
-}
-
 export interface Launch {
   readonly program: string
   readonly folder: string

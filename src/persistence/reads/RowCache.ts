@@ -16,12 +16,12 @@ const MOVED_EVERY_MS = 1_000
 
 const heads = rowsOf(Schema.Struct({ sequence: Schema.BigInt }))
 
-export interface CachedRows<Value> {
+interface CachedRows<Value> {
   /** The row as it is in the database, or was at most a second ago. Dies when the database does not answer in time. */
   readonly get: (key: string) => Effect.Effect<Value>
 }
 
-export interface CacheOptions<Value, E> {
+interface CacheOptions<Value, E> {
   /** One result per key, in the order of the keys; an absent row is a result, too. A failure is a defect and is not cached. */
   readonly read: (keys: ReadonlyArray<string>, of: TenantFilter) => Effect.Effect<ReadonlyArray<Value>, E>
   /** The tenant of a key's row; omitted when the rows belong to no tenant. */

@@ -9,7 +9,7 @@ import type { KeyedHash } from "./AuditChain.ts"
 // A seal proves that a gateway wrote the whole row: an attacker with the database alone can make none for another text or row.
 
 /** A tenant's key: everything that determines its rights and identifies it. */
-export interface SealedKey extends KeyTerms {
+interface SealedKey extends KeyTerms {
   readonly caller: Caller
   readonly createdAt: Instant
   readonly apiKeyHash: Uint8Array

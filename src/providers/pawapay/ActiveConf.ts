@@ -12,7 +12,7 @@ import type { Decimals } from "./Networks.ts"
 import { ActiveConfAnswer, ActiveCountry, ActiveOperation } from "./Wire.ts"
 
 /** pawaPay's limits of one network in one direction. Null: not reported, or not readable. */
-export interface ActiveLimits extends Omit<NetworkLimits, "step"> {
+interface ActiveLimits extends Omit<NetworkLimits, "step"> {
   readonly decimals: Decimals | null
 }
 

@@ -6,7 +6,7 @@ import { readableRows } from "../Rows.ts"
 import { PublicKey, PublicKeysAnswer } from "./Wire.ts"
 
 /** A key for verifying callbacks. A key without a name matches any. */
-export interface CallbackKey {
+interface CallbackKey {
   readonly id: string | null
   readonly key: KeyObject
 }

@@ -19,7 +19,7 @@ import { layerOf } from "../../runtime/ServiceLayer.ts"
 import { VelocityLimits } from "../ports/VelocityLimits.ts"
 
 /** The debit of a payout from a provider's account: principal and fee. */
-export interface ProviderAccountDebit {
+interface ProviderAccountDebit {
   readonly provider: string
   readonly mode: Mode
   readonly currency: Currency

@@ -23,7 +23,7 @@ import { type ProviderSwitch, ProviderSwitches, switchOf } from "../ports/Provid
 import { Tenants } from "../ports/Tenants.ts"
 import { type Acting, makeProposing, NotDecided } from "./Deciding.ts"
 
-export interface ConfigurationWish {
+interface ConfigurationWish {
   readonly change: ConfigurationChange
   readonly note: string
 }

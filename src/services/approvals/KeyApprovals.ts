@@ -13,7 +13,7 @@ export interface KeyWish extends Omit<Caller, "keyId">, KeyTerms {
   readonly note: string
 }
 
-export interface RevocationWish extends Pick<Caller, "appId" | "keyId"> {
+interface RevocationWish extends Pick<Caller, "appId" | "keyId"> {
   readonly note: string
 }
 

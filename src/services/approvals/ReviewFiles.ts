@@ -12,7 +12,7 @@ import { digestOf, type JudgedFile, type RuledFile, RulingFiles } from "../settl
 import { type Acting, makeProposing, NotDecided } from "./Deciding.ts"
 
 /** A file of evidence in the console: its text, and how the operator knows that it is true. */
-export interface EvidenceFile {
+interface EvidenceFile {
   readonly text: string
   /** The revision of each record on which a ruling was possible when the file was checked. */
   readonly seen: ReadonlyMap<string, bigint>

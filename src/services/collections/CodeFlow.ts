@@ -50,7 +50,7 @@ export interface AuthorizeCommand {
   readonly source: { readonly msisdn: Redacted.Redacted; readonly network: string; readonly country: string | null }
 }
 
-export type AuthorizeRefusal =
+type AuthorizeRefusal =
   | CapabilityNotAllowed
   | TenantFrozen
   | NotFound

@@ -30,7 +30,7 @@ export interface SendOtpCommand {
   readonly source: MomoParty
 }
 
-export type CodeRequestRefusal =
+type CodeRequestRefusal =
   | CapabilityNotAllowed
   | TenantFrozen
   | CorridorUnsupported

@@ -64,7 +64,7 @@ export interface CollectionCommand {
   readonly otp: Otp | null
 }
 
-export type ChargeRefusal =
+type ChargeRefusal =
   | CapabilityNotAllowed
   | TenantFrozen
   | ScreeningDenied

@@ -63,7 +63,7 @@ export interface FxCommand {
 
 type QuoteRefusal = CapabilityNotAllowed | ProviderCapabilityUnsupported | ValidationFailed | AmountBelowMinimum | ProviderError
 
-export type FxRefusal =
+type FxRefusal =
   | CapabilityNotAllowed
   | TenantFrozen
   | NotFound

@@ -12,7 +12,7 @@ import type { ProviderRegistry } from "../ports/ProviderRegistry.ts"
  * or cannot be reached. `to_confirm`: an assumption of the program that only the provider can confirm. `not_tried`: no call was
  * made, because the program has its own table, the provider has no such read, or money would move.
  */
-export type CheckResult = "ok" | "differs" | "unanswered" | "to_confirm" | "not_tried"
+type CheckResult = "ok" | "differs" | "unanswered" | "to_confirm" | "not_tried"
 
 export interface ProviderCheckRow {
   readonly mode: Mode

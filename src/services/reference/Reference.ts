@@ -28,7 +28,7 @@ export interface ServedCorridor extends Corridor {
   readonly requiresSender: boolean
 }
 
-export interface ServedBank extends PayableBank {
+interface ServedBank extends PayableBank {
   readonly country: string
   readonly currency: Currency
 }

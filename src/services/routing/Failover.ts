@@ -19,7 +19,7 @@ import { Settlement } from "../settlement/Settlement.ts"
 type NotSent = Extract<Fact, { readonly _tag: "NotSent" }>
 
 /** A provider that can take over a payout or charge on the tenant's terms. `fee`: what it quoted; null for a charge. */
-export interface NextProvider<Offer> {
+interface NextProvider<Offer> {
   readonly provider: Pick<Provider, "name" | "fingerprints">
   readonly fee: MinorUnits | null
   /** The fee is refunded when the whole payout is returned. */
@@ -28,7 +28,7 @@ export interface NextProvider<Offer> {
 }
 
 /** A payout or charge that is ready to be sent, and the providers that could take over. */
-export interface FailoverPlan<Offer, Outcome> {
+interface FailoverPlan<Offer, Outcome> {
   /** As stored: its provider is the first one to try. */
   readonly record: Transaction
   /** When the record was written, or leased for its code. */

@@ -22,7 +22,7 @@ import { type RouteKey, RouteOrders } from "../ports/RouteOrders.ts"
 const EVERY = "5 seconds"
 
 /** A ranking, and for each provider the reason for its place, unless that is the row. */
-export interface Ranked extends Ranking {
+interface Ranked extends Ranking {
   readonly by: ReadonlyMap<string, string>
 }
 

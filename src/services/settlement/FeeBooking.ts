@@ -32,12 +32,12 @@ export interface FeeDifference {
 }
 
 /** A fee difference that is not booked here, and why: one line for the operator. */
-export interface FeeLeft {
+interface FeeLeft {
   readonly reference: string
   readonly why: string
 }
 
-export interface FeePlan {
+interface FeePlan {
   readonly booked: ReadonlyArray<FeeDifference>
   readonly left: ReadonlyArray<FeeLeft>
 }

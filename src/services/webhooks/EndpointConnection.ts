@@ -14,7 +14,7 @@ import { addressProblem, endpointUrlProblem, isLoopback, unbracketed } from "./E
 import { type EndpointNames, endpointNames } from "./EndpointNames.ts"
 
 /** The time limits of one attempt, in milliseconds. */
-export interface AttemptTimeouts {
+interface AttemptTimeouts {
   /** For resolving the name. */
   readonly nameMs: number
   /** For DNS, TCP and TLS together. */

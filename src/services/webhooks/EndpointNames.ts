@@ -2,7 +2,7 @@ import { type LookupAddress, Resolver } from "node:dns"
 import { readFile } from "node:fs/promises"
 import type { Timer } from "../../runtime/Timer.ts"
 
-export interface NameOptions {
+interface NameOptions {
   readonly timer: Timer
   /** For one name, whatever its servers do. */
   readonly withinMs: number
@@ -13,7 +13,7 @@ export interface NameOptions {
 }
 
 /** The addresses of a name, or why there are none. */
-export type DnsLookup = ReadonlyArray<LookupAddress> | Error
+type DnsLookup = ReadonlyArray<LookupAddress> | Error
 
 /** Resolves names. Concurrent lookups of one name share one answer. */
 export interface EndpointNames {

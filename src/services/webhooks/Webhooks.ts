@@ -31,7 +31,7 @@ export interface EndpointCommand {
   readonly enabled: boolean
 }
 
-export interface DeliveriesQuery {
+interface DeliveriesQuery {
   /** Null for all endpoints. */
   readonly endpoint: EndpointName | null
   readonly status: DeliveryStatus | null

@@ -87,7 +87,7 @@ const routes: WireEndpoints<Call> = {
 }
 
 /** Airtel's interface as its wire shows it (README.md of the provider). */
-export const airtelSimulator = (accounts: ReadonlyArray<Account>) =>
+const airtelSimulator = (accounts: ReadonlyArray<Account>) =>
   simulatedWire<CountryMerchant>({
     name: "airtel",
     accounts: accounts.map((account) => ({ clientId: nameOf(account) })),

@@ -58,7 +58,7 @@ const token = { name: "daraja", lifeSeconds: 3_599 }
 const Claims = Schema.Struct({ key: Schema.String })
 
 /** Safaricom as its wire shows it (README.md of the provider). */
-export const darajaSimulator = (accounts: ReadonlyArray<DarajaSettings>) => {
+const darajaSimulator = (accounts: ReadonlyArray<DarajaSettings>) => {
   const merchants = accounts.map((settings) => ({ clientId: settings.consumerKey, settings }))
   /** By account: each new token invalidates the previous one. */
   const newest = new Map<string, string>()

@@ -18,7 +18,7 @@ export const servedCountries: ReadonlyArray<ServedCountry> = [
 ]
 
 /** The payer's action that a mobile money provider requires. */
-export type Prompt = "handset" | "voucher" | "page"
+type Prompt = "handset" | "voucher" | "page"
 
 const prompts: Readonly<Record<string, Readonly<Record<string, Prompt>>>> = {
   GHS: { mtn: "handset", atl: "handset", vod: "voucher" },
@@ -37,7 +37,7 @@ export const currencyOfProvider = (provider: string): string =>
 
 export const promptOf = (currency: Currency, provider: string): Prompt | undefined => prompts[currency]?.[provider]
 
-export interface SimulatedBank {
+interface SimulatedBank {
   readonly country: string
   readonly currency: string
   readonly type: "nuban" | "ghipss" | "kepss" | "mobile_money" | "mobile_money_business"
