@@ -2,7 +2,7 @@ import { Console, Effect } from "effect"
 import { Flag, GlobalFlag } from "effect/cli"
 import { isCurrency } from "../domain/Currency.ts"
 import { json } from "../domain/Json.ts"
-import { minor, toDecimal } from "../domain/Money.ts"
+import { toDecimal } from "../domain/Money.ts"
 import { visibleText } from "../domain/VisibleText.ts"
 
 /** `--json`: one JSON document on standard output, for programs. */
@@ -85,8 +85,7 @@ const cell = (members: Members, name: string): string => {
   const value = members[name]
   const currency = currencyOf(members, name)
   if (typeof value !== "bigint" || !isCurrency(currency)) return scalar(value)
-  const sign = value < 0n ? "-" : ""
-  return `${currency} ${sign}${toDecimal(minor(value < 0n ? -value : value), currency)} (${value} minor)`
+  return `${currency} ${toDecimal(value, currency)} (${value} minor)`
 }
 
 /** The currency of an amount: `observed_amount_minor` has `observed_currency`, `amount_minor` has `amount_currency`. */

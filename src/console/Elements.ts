@@ -40,13 +40,7 @@ export const within = (hour: Instant | null): ComponentChild => (hour === null ?
 
 /** "UGX 1,234,567" or "KES -12.50". */
 export const money = (amount: bigint | null, currency: Currency): ComponentChild =>
-  amount === null
-    ? "not known"
-    : h(
-        "span",
-        { class: "money" },
-        `${currency} ${amount < 0n ? "-" : ""}${amountText(amount < 0n ? -amount : amount, currency)}`
-      )
+  amount === null ? "not known" : h("span", { class: "money" }, `${currency} ${amountText(amount, currency)}`)
 
 /** "1,234,567" or "12.50", which a form also accepts. */
 export const amountText = (amount: bigint, currency: Currency): string => {

@@ -51,8 +51,9 @@ export const fromDecimalDown = (text: string, currency: Currency): Result.Result
 /** Whether a decimal is valid but exceeds the largest amount in minor units. */
 export const isBeyond = (text: string, currency: Currency): boolean => (parsed(text, currency)?.units ?? 0n) > LARGEST_AMOUNT
 
-/** Minor units as a decimal in major units with exactly the currency's decimals: 10050 KES is "100.50", 500 UGX is "500". */
+/** Minor units as a decimal in major units with exactly the currency's decimals: 10050 KES is "100.50", -500 UGX is "-500". */
 export const toDecimal = (amount: bigint, currency: Currency): string => {
+  if (amount < 0n) return `-${toDecimal(-amount, currency)}`
   const exponent = exponents[currency]
   if (exponent === 0) return amount.toString()
   const digits = amount.toString().padStart(exponent + 1, "0")

@@ -1,7 +1,7 @@
 import { Schema, SchemaGetter } from "effect"
 import { type Currency, exponents } from "../domain/Currency.ts"
 import { RawJson } from "../domain/Json.ts"
-import { type MinorUnits, toDecimal } from "../domain/Money.ts"
+import { toDecimal } from "../domain/Money.ts"
 
 /** A member that may be absent or null. */
 export const nullable = <S extends Schema.Constraint>(schema: S) => Schema.optionalKey(Schema.NullOr(schema))
@@ -76,7 +76,10 @@ export const withoutNoise = (text: string, currency: Currency): string => {
 const MANTISSA_BITS = 52
 
 /** Major units without trailing zeros: a whole amount is written as an integer. */
-export const plainDecimal = (amount: MinorUnits, currency: Currency): string => {
+export const plainDecimal = (amount: bigint, currency: Currency): string => {
   const text = toDecimal(amount, currency)
   return text.includes(".") ? text.replace(/\.?0+$/, "") : text
 }
+
+/** The same as a JSON number, to the digit. */
+export const plainNumber = (amount: bigint, currency: Currency): RawJson => new RawJson(plainDecimal(amount, currency))

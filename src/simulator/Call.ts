@@ -1,6 +1,7 @@
 import { Effect } from "effect"
 import type { Currency } from "../domain/Currency.ts"
 import { iso } from "../domain/Instant.ts"
+import { toDecimal } from "../domain/Money.ts"
 import type { TransactionKind } from "../domain/Transaction.ts"
 import { endingOf, type Gate, playOf } from "./Endings.ts"
 import { type Fact, newTransaction, type SimulatedTransaction } from "./Facts.ts"
@@ -27,6 +28,9 @@ export interface MerchantCall<M extends Merchant = Merchant> {
 
 export const balanceOf = ({ context, merchant, provider }: MerchantCall, currency: Currency): bigint =>
   context.account.balance(provider, merchant.clientId, currency)
+
+/** A balance in major units. No provider shows one below zero. */
+export const shownBalance = (units: bigint, currency: Currency): string => toDecimal(units < 0n ? 0n : units, currency)
 
 /** The caller's transactions of a kind, newest last. */
 export const ownTransactions = (

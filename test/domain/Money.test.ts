@@ -27,6 +27,10 @@ describe("an amount of money", () => {
     )
   })
 
+  it("is written with its sign when it is below zero", () => {
+    expect([toDecimal(-5n, "KES"), toDecimal(-12_050n, "KES"), toDecimal(-500n, "UGX")]).toEqual(["-0.05", "-120.50", "-500"])
+  })
+
   it("is refused, not rounded, when a decimal is finer than the currency", () => {
     expect(fromDecimal("0.025828573078999998", "USD")).toStrictEqual(Result.fail("inexact"))
     expect(fromDecimal("1.5", "UGX")).toStrictEqual(Result.fail("inexact"))

@@ -1,11 +1,10 @@
 import { Redacted } from "effect"
-import { RawJson } from "../../domain/Json.ts"
 import type { MinorUnits } from "../../domain/Money.ts"
 import type { Destination, MomoParty } from "../../domain/Party.ts"
 import type { PaymentKind } from "../../domain/Payment.ts"
 import type { PayoutOrder } from "../../services/ports/Provider.ts"
 import { encryptedUnder } from "../PublicKeys.ts"
-import { plainDecimal } from "../WireNumber.ts"
+import { plainNumber } from "../WireNumber.ts"
 import type { CountryAccount } from "./Client.ts"
 import { type Market, places } from "./Networks.ts"
 import { wireId } from "./Wire.ts"
@@ -28,7 +27,7 @@ export const moneyBody = (
   const { country, currency, version } = account
   const msisdn = nationalNumber(account, party.msisdn)
   const id = wireId(reference)
-  const sum = new RawJson(plainDecimal(amount, currency))
+  const sum = plainNumber(amount, currency)
   if (msisdn === undefined) return undefined
   if (kind === "collection")
     return { reference, subscriber: { country, currency, msisdn }, transaction: { amount: sum, country, currency, id } }

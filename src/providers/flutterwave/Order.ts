@@ -1,14 +1,11 @@
 import { Redacted } from "effect"
 import type { Corridor } from "../../domain/Corridor.ts"
-import type { Currency } from "../../domain/Currency.ts"
-import { RawJson } from "../../domain/Json.ts"
-import type { MinorUnits } from "../../domain/Money.ts"
 import type { Destination } from "../../domain/Party.ts"
 import type { Sender as OwnSender } from "../../domain/Sender.ts"
 import type { ChargeOrder, PayoutOrder } from "../../services/ports/Provider.ts"
 import { payerEmail } from "../PayerEmail.ts"
 import { digitsOf, noteText, plainRule, providerText, recipientName } from "../ProviderText.ts"
-import { plainDecimal } from "../WireNumber.ts"
+import { plainNumber } from "../WireNumber.ts"
 import type { Sender } from "./Client.ts"
 import { branchCountries, chargeRoute, momoBank, pays, WALLET_BANK } from "./Networks.ts"
 
@@ -26,7 +23,8 @@ export const chargeRequest = ({ amount, corridor, payer, redirectUrl, reference,
   const fullname = providerText(textRule, names)
   const body = {
     tx_ref: reference,
-    amount: money(amount, corridor.currency),
+    // A whole amount as an integer: the only form that v3's reference promises to accept.
+    amount: plainNumber(amount, corridor.currency),
     currency: corridor.currency,
     email: payerEmail(payer, { own: reference.toLowerCase(), domain: emailDomain, longest: LONGEST_TEXT }),
     phone_number: digitsOf(source.msisdn),
@@ -76,7 +74,7 @@ export const transferBody = (
   from: Sender | null
 ): object => ({
   ...account,
-  amount: money(quote.principal, corridor.currency),
+  amount: plainNumber(quote.principal, corridor.currency),
   currency: corridor.currency,
   debit_currency: corridor.currency,
   reference,
@@ -105,6 +103,3 @@ export const chargePath = ({ reference }: Pick<PayoutOrder, "reference">): strin
   `/transactions/verify_by_reference?${new URLSearchParams({ tx_ref: reference })}`
 export const transferPath = ({ reference }: Pick<PayoutOrder, "reference">): string =>
   `/transfers?${new URLSearchParams({ reference })}`
-
-/** A JSON number with every digit; whole amounts as integers, the only form that v3's reference promises to accept. */
-const money = (amount: MinorUnits, currency: Currency): RawJson => new RawJson(plainDecimal(amount, currency))

@@ -1,14 +1,12 @@
 import { Effect } from "effect"
-import { minor, toDecimal } from "../../domain/Money.ts"
-import { balanceOf, gateOf } from "../Call.ts"
+import { balanceOf, gateOf, shownBalance } from "../Call.ts"
 import { type Call, json, refuse, succeeded } from "./Responses.ts"
 import { portalKeyText } from "./Signature.ts"
 
 /** GET /standard/v1/users/balance: a text with commas between thousands. */
 export const balance = (call: Call) => {
   const { currency } = call.merchant.country
-  const units = balanceOf(call, currency)
-  const [whole = "", fraction] = toDecimal(minor(units < 0n ? 0n : units), currency).split(".")
+  const [whole = "", fraction] = shownBalance(balanceOf(call, currency), currency).split(".")
   const grouped = whole.replace(/\B(?=(\d{3})+$)/g, ",")
   return Effect.succeed(
     json({

@@ -1,9 +1,8 @@
 import { createHmac } from "node:crypto"
 import { Effect, Redacted } from "effect"
-import { json as exactJson, RawJson } from "../../domain/Json.ts"
-import { minor } from "../../domain/Money.ts"
+import { json as exactJson } from "../../domain/Json.ts"
 import type { PaymentKind } from "../../domain/Payment.ts"
-import { plainDecimal } from "../../providers/WireNumber.ts"
+import { plainNumber } from "../../providers/WireNumber.ts"
 import { byId, newDigits, ownTransactions } from "../Call.ts"
 import { sentOnce } from "../Callbacks.ts"
 import type { PlannedCallback } from "../Endings.ts"
@@ -62,13 +61,13 @@ export const summary = (call: Call) => {
 }
 
 const row = ({ amount, createdAt, currency, detail, fee, id, reference, returned, status }: SimulatedTransaction) => ({
-  charges: { service: new RawJson(plainDecimal(minor(fee), currency)) },
+  charges: { service: plainNumber(fee, currency) },
   payee: { currency, msisdn: "100200300", name: "SIMULATED MERCHANT" },
   payer: { currency, msisdn: detail.msisdn ?? "", name: "JOHN DOE" },
   service: { type: "MERCHPAY" },
   transaction: {
     airtel_money_id: detail.receipt,
-    amount: new RawJson(plainDecimal(minor(amount), currency)),
+    amount: plainNumber(amount, currency),
     created_at: createdAt,
     id,
     reference_number: reference,

@@ -1,6 +1,5 @@
 import { Effect, Schema } from "effect"
-import { minor, toDecimal } from "../../domain/Money.ts"
-import { balanceOf } from "../Call.ts"
+import { balanceOf, shownBalance } from "../Call.ts"
 import { type Call, decodeBody, refuse } from "./Responses.ts"
 import { answeredLater, Question } from "./Transactions.ts"
 
@@ -12,8 +11,7 @@ export const balance = Effect.fnUntraced(function* (call: Call) {
   const { payoutShortcode, shortcode } = call.merchant.settings
   if (![payoutShortcode, shortcode].includes(request.PartyA))
     return yield* refuse(400, "400.002.02", "Bad Request - Invalid PartyA")
-  const units = balanceOf(call, "KES")
-  const held = toDecimal(minor(units < 0n ? 0n : units), "KES")
+  const held = shownBalance(balanceOf(call, "KES"), "KES")
   const AccountBalance = ["Working Account", "Utility Account"].map((name) => `${name}|KES|${held}|${held}|0.00|0.00`).join("&")
   const parameters = {
     AccountBalance: `${AccountBalance}&Charges Paid Account|KES|-83.00|-83.00|0.00|0.00`,

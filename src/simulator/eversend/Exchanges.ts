@@ -1,6 +1,6 @@
 import { Effect, Option, Result, Schema } from "effect"
 import type { Currency } from "../../domain/Currency.ts"
-import { fromDecimal } from "../../domain/Money.ts"
+import { fromDecimal, toDecimal } from "../../domain/Money.ts"
 import * as Wire from "../../providers/eversend/Wire.ts"
 import { balanceOf, create } from "../Call.ts"
 import { playOf } from "../Endings.ts"
@@ -14,7 +14,6 @@ import {
   amountRefused,
   type Call,
   checkReference,
-  decimal,
   decodeBody,
   failingAtOnce,
   newId,
@@ -39,7 +38,7 @@ export const quoteExchange = Effect.fnUntraced(function* (call: Call) {
   if (from === undefined || to === undefined || from === to) return yield* refuse(400)
   const amount = yield* decimalOr(request.amount, from, amountRefused)
   const once = `${call.now}-${call.context.account.sequence()}`
-  const claims = { once, from, to, amount: decimal(amount, from) }
+  const claims = { once, from, to, amount: toDecimal(amount, from) }
   const balance = balanceOf(call, from)
   return success({
     expires: expiry(call.now, exchangeToken),
@@ -109,7 +108,7 @@ const bookedResponse = (transaction: SimulatedTransaction, before: { readonly fr
 const side = (currency: Currency, amount: bigint, before: bigint, after: bigint) => ({
   currency,
   amount: number(amount, currency),
-  balance: { before: decimal(before, currency), after: decimal(after, currency) }
+  balance: { before: toDecimal(before, currency), after: toDecimal(after, currency) }
 })
 
 const EXACT_DIGITS = 15

@@ -1,7 +1,7 @@
 import { Effect, Option, Result, Schema } from "effect"
 import type { Currency } from "../../domain/Currency.ts"
 import { iso } from "../../domain/Instant.ts"
-import { fromDecimal } from "../../domain/Money.ts"
+import { fromDecimal, toDecimal } from "../../domain/Money.ts"
 import * as Wire from "../../providers/eversend/Wire.ts"
 import { gateOf } from "../Call.ts"
 import { endingOf, playOf } from "../Endings.ts"
@@ -19,7 +19,7 @@ import {
   type ServedCountry,
   servedCountry
 } from "./Catalogue.ts"
-import { amountRefused, type Call, decimal, decodeBody, refuse, refusePhone, success } from "./Responses.ts"
+import { amountRefused, type Call, decodeBody, refuse, refusePhone, success } from "./Responses.ts"
 
 type Request = typeof Wire.PayoutQuotationRequest.Type
 
@@ -75,13 +75,13 @@ export const quotePayout = Effect.fnUntraced(function* (call: Call) {
   const quotation = {
     sourceCountry: homeOf(currency),
     sourceCurrency: currency,
-    sourceAmount: decimal(amount, currency),
+    sourceAmount: toDecimal(amount, currency),
     destinationCountry: destination.country.country,
     destinationCurrency,
-    destinationAmount: decimal(destinationAmount, destinationCurrency),
+    destinationAmount: toDecimal(destinationAmount, destinationCurrency),
     exchangeRate: rate(currency, destinationCurrency),
-    totalFees: decimal(fee, currency),
-    totalAmount: twoDecimals(decimal(amount + fee, currency)),
+    totalFees: toDecimal(fee, currency),
+    totalAmount: twoDecimals(toDecimal(amount + fee, currency)),
     type: request.type,
     amountType: request.amountType ?? "SOURCE",
     amount: request.amount,

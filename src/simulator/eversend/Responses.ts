@@ -91,11 +91,8 @@ export const spendToken = ({ context, provider }: Call, purpose: "quotation" | "
   }
 }
 
-export const decimal = (amount: bigint, currency: Currency): string =>
-  amount < 0n ? `-${toDecimal(-amount, currency)}` : toDecimal(amount, currency)
-
 /** As a JSON number, to the digit. */
-export const number = (amount: bigint, currency: Currency): RawJson => new RawJson(decimal(amount, currency))
+export const number = (amount: bigint, currency: Currency): RawJson => new RawJson(toDecimal(amount, currency))
 
 /** Its form is not documented: here the same as other refusals. */
 export const tooMany = refusal(429)

@@ -1,10 +1,11 @@
 import { Effect, Schema } from "effect"
 import { iso } from "../../domain/Instant.ts"
+import { toDecimal } from "../../domain/Money.ts"
 import { isWithinDays, pageOf } from "../Call.ts"
 import type { PlannedCallback } from "../Endings.ts"
 import type { SimulatedTransaction } from "../Facts.ts"
 import { decodedOr } from "../Responses.ts"
-import { type Call, decimal, number, refuse, success } from "./Responses.ts"
+import { type Call, number, refuse, success } from "./Responses.ts"
 
 const LARGEST_PAGE = 100
 
@@ -78,11 +79,11 @@ const common = (transaction: SimulatedTransaction) => ({
 /** As the lists write it: amounts are strings. */
 const listed = (transaction: SimulatedTransaction) => ({
   ...common(transaction),
-  amount: decimal(transaction.amount, transaction.currency),
-  fees: transaction.kind === "exchange" ? null : decimal(transaction.fee, transaction.currency),
+  amount: toDecimal(transaction.amount, transaction.currency),
+  fees: transaction.kind === "exchange" ? null : toDecimal(transaction.fee, transaction.currency),
   sourceCurrency: transaction.kind === "exchange" ? null : transaction.currency,
   destinationCurrency: transaction.destinationCurrency,
-  destinationAmount: decimal(transaction.destinationAmount, transaction.destinationCurrency),
+  destinationAmount: toDecimal(transaction.destinationAmount, transaction.destinationCurrency),
   sourceCountry: transaction.detail.sourceCountry ?? null,
   destinationCountry: transaction.detail.destinationCountry ?? null,
   isRefunded: transaction.returned,
@@ -100,7 +101,7 @@ export const createdPayout = (transaction: SimulatedTransaction) => ({
     balanceAfter: 0,
     sourceCurrency: transaction.currency,
     destinationCurrency: transaction.destinationCurrency,
-    destinationAmount: decimal(transaction.destinationAmount, transaction.destinationCurrency),
+    destinationAmount: toDecimal(transaction.destinationAmount, transaction.destinationCurrency),
     destinationCountry: transaction.detail.destinationCountry ?? null,
     beneficiary: beneficiary(transaction)
   }
@@ -109,7 +110,7 @@ export const createdPayout = (transaction: SimulatedTransaction) => ({
 /** In the response to POST /collections/momo: without fees. */
 export const createdCollection = (transaction: SimulatedTransaction) => ({
   ...common(transaction),
-  amount: decimal(transaction.amount, transaction.currency),
+  amount: toDecimal(transaction.amount, transaction.currency),
   balanceBefore: null,
   balanceAfter: null
 })
@@ -131,6 +132,6 @@ export const callbackBody = (transaction: SimulatedTransaction, says: PlannedCal
   const { amount, currency, id, kind, reference, returned } = transaction
   const word = { successful: "success", failed: "failed", pending: "pending" }[says]
   const subject = kind === "exchange" ? "transaction" : kind
-  const sum = kind === "payout" ? JSON.stringify(decimal(amount, currency)) : decimal(amount, currency)
+  const sum = kind === "payout" ? JSON.stringify(toDecimal(amount, currency)) : toDecimal(amount, currency)
   return `{ "type" :${JSON.stringify(`${subject}.${returned ? "refunded" : word}`)},\n\t"data":  {"transactionRef": ${JSON.stringify(reference)} ,"transactionId":${JSON.stringify(id)}, "amount" : ${sum},"currency":"${currency}",\n "status": "${says}" } }\n`
 }

@@ -1,12 +1,13 @@
 import { Effect, Schema } from "effect"
 import type { Currency } from "../../domain/Currency.ts"
 import { TransferRequest } from "../../providers/flutterwave/Wire.ts"
+import { plainNumber } from "../../providers/WireNumber.ts"
 import { balanceOf, byReference, create, newDigits } from "../Call.ts"
 import { type Ending, endingOf, playOf } from "../Endings.ts"
 import { type PayoutMethod, payoutFee } from "../Fees.ts"
 import { passGate } from "../Responses.ts"
 import { banks, momoBanks } from "./Catalogue.ts"
-import { type Call, decodeBody, errors, moneyOf, number, refuse, success } from "./Responses.ts"
+import { type Call, decodeBody, errors, moneyOf, refuse, success } from "./Responses.ts"
 import { transferData } from "./Transactions.ts"
 
 type Request = typeof TransferRequest.Type
@@ -31,7 +32,7 @@ export const transferFee = Effect.fnUntraced(function* ({ request: { query } }: 
   return success("Transfer fee fetched", [{ currency, ...fee }])
 })
 
-const flat = (currency: Currency, fee: bigint) => ({ fee_type: "value", fee: number(fee, currency) })
+const flat = (currency: Currency, fee: bigint) => ({ fee_type: "value", fee: plainNumber(fee, currency) })
 
 /** POST /transfers: accepted before anything is checked; a wallet that is too small and an unknown recipient are reported later. */
 export const createTransfer = Effect.fnUntraced(function* (call: Call) {

@@ -1,9 +1,10 @@
 import { Effect } from "effect"
 import { Currency } from "../../domain/Currency.ts"
 import { ResolveRequest } from "../../providers/flutterwave/Wire.ts"
+import { plainNumber } from "../../providers/WireNumber.ts"
 import { balanceOf, gateOf } from "../Call.ts"
 import { bankCountries, banks, RESOLVED_COUNTRY } from "./Catalogue.ts"
-import { type Call, decodeBody, number, refuse, success } from "./Responses.ts"
+import { type Call, decodeBody, refuse, success } from "./Responses.ts"
 
 /** GET /banks/{country} */
 export const listBanks = Effect.fnUntraced(function* (_: Call, country: string) {
@@ -44,7 +45,7 @@ export const resolveAccount = Effect.fnUntraced(function* (call: Call) {
 
 const walletsOf = (call: Call) =>
   Currency.literals.map((currency) => {
-    const amount = number(balanceOf(call, currency), currency)
+    const amount = plainNumber(balanceOf(call, currency), currency)
     return { currency, available_balance: amount, ledger_balance: amount }
   })
 

@@ -1,7 +1,6 @@
 import { Effect, type Redacted } from "effect"
-import { type Currency, isCurrency } from "../../domain/Currency.ts"
-import { json as exactJson, RawJson } from "../../domain/Json.ts"
-import { toDecimal } from "../../domain/Money.ts"
+import { isCurrency } from "../../domain/Currency.ts"
+import { json as exactJson } from "../../domain/Json.ts"
 import type { Merchant, MerchantCall } from "../Call.ts"
 import { bodyOr, decimalOr, type ErrorResponses, exactBody, response, Stop } from "../Responses.ts"
 import type { SimulatedResponse } from "../SimulatedProvider.ts"
@@ -36,12 +35,6 @@ export const moneyOf = Effect.fnUntraced(function* (amount: string, currency: st
   const units = yield* decimalOr(amount, currency, invalid)
   return units === 0n ? yield* invalid : { amount: units, currency }
 })
-
-/** A JSON number in major units, to the digit. */
-export const number = (amount: bigint, currency: Currency): RawJson => {
-  const text = toDecimal(amount, currency)
-  return new RawJson(text.includes(".") ? text.replace(/\.?0+$/, "") : text)
-}
 
 /** A wallet that is too small is reported later. */
 export const errors: ErrorResponses = {

@@ -1,10 +1,11 @@
 import { Effect } from "effect"
 import { iso } from "../../domain/Instant.ts"
 import { json } from "../../domain/Json.ts"
+import { plainNumber } from "../../providers/WireNumber.ts"
 import { byId, byReference, isWithinDays, ownTransactions, pageOf } from "../Call.ts"
 import type { PlannedCallback } from "../Endings.ts"
 import type { SimulatedTransaction } from "../Facts.ts"
-import { type Call, number, refuse, success } from "./Responses.ts"
+import { type Call, refuse, success } from "./Responses.ts"
 
 const PAGE_SIZE = 20
 const REVERSED = "DISBURSE FAILED: Transfer was reversed by the beneficiary's bank"
@@ -59,7 +60,7 @@ export const listChargebacks = (call: Call) => {
   const found = ownTransactions(call, "collection").filter(({ returned }) => returned)
   return listPage("Chargebacks retrieved", found, call.request.query, (charge) => ({
     id: Number(charge.id) + 1,
-    amount: number(charge.amount, charge.currency),
+    amount: plainNumber(charge.amount, charge.currency),
     flw_ref: `FLW${charge.id}`,
     transaction_id: Number(charge.id),
     tx_ref: charge.reference,
@@ -91,7 +92,7 @@ const verifiedCharge = (charge: SimulatedTransaction) => {
   const isSettled = charge.status === "successful"
   return {
     ...chargeData(charge),
-    amount_settled: isSettled ? number(charge.amount - charge.fee, charge.currency) : null,
+    amount_settled: isSettled ? plainNumber(charge.amount - charge.fee, charge.currency) : null,
     meta: null
   }
 }
@@ -104,9 +105,9 @@ export const chargeData = (charge: SimulatedTransaction, status = charge.status)
     tx_ref: charge.reference,
     flw_ref: `FLW${charge.id}`,
     device_fingerprint: "N/A",
-    amount: number(amount, currency),
-    charged_amount: number(amount, currency),
-    app_fee: number(fee, currency),
+    amount: plainNumber(amount, currency),
+    charged_amount: plainNumber(amount, currency),
+    app_fee: plainNumber(fee, currency),
     merchant_fee: 0,
     processor_response: charge.reason ?? (status === "pending" ? "Transaction in progress" : "Successful"),
     auth_model: detail.authModel,
@@ -136,8 +137,8 @@ export const transferData = (transfer: SimulatedTransaction, says: keyof typeof 
     created_at: iso(transfer.createdAt),
     currency,
     debit_currency: currency,
-    amount: number(amount, currency),
-    fee: number(fee, currency),
+    amount: plainNumber(amount, currency),
+    fee: plainNumber(fee, currency),
     status,
     reference: transfer.reference,
     meta: null,

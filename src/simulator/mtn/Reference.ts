@@ -1,16 +1,14 @@
 import { Effect } from "effect"
-import { minor, toDecimal } from "../../domain/Money.ts"
 import type { Product } from "../../providers/mtn/Wire.ts"
 import { OPENING_BALANCE } from "../Account.ts"
-import { gateOf } from "../Call.ts"
+import { gateOf, shownBalance } from "../Call.ts"
 import type { SimulatedTransaction } from "../Facts.ts"
 import { type Call, json, refuse } from "./Responses.ts"
 
 /** GET /{product}/v1_0/account/balance */
 export const balance = (call: Call) => {
   const { currency } = call.merchant.country
-  const units = productBalance(call)
-  return Effect.succeed(json(200, { availableBalance: toDecimal(minor(units < 0n ? 0n : units), currency), currency }))
+  return Effect.succeed(json(200, { availableBalance: shownBalance(productBalance(call), currency), currency }))
 }
 
 /** GET /{product}/v1_0/accountholder/msisdn/{number}/active */

@@ -1,8 +1,7 @@
 import { Effect, Schema } from "effect"
-import { minor, toDecimal } from "../../domain/Money.ts"
 import { type Market, markets, type Network } from "../../providers/pawapay/Networks.ts"
 import { PredictRequest } from "../../providers/pawapay/Wire.ts"
-import { balanceOf } from "../Call.ts"
+import { balanceOf, shownBalance } from "../Call.ts"
 import { order } from "../Orders.ts"
 import { type Call, decodeBody, json, refuse } from "./Responses.ts"
 
@@ -42,7 +41,7 @@ export const balances = (call: Call) =>
       balances: chosenMarkets(call).map(({ currency, iso3 }) => {
         const isFirst = markets.find((one) => one.currency === currency)?.iso3 === iso3
         const held = isFirst ? balanceOf(call, currency) : 0n
-        return { country: iso3, balance: toDecimal(minor(held < 0n ? 0n : held), currency), currency, provider: "" }
+        return { country: iso3, balance: shownBalance(held, currency), currency, provider: "" }
       })
     })
   )

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto"
 import { Effect } from "effect"
 import { iso } from "../../domain/Instant.ts"
-import { minor, toDecimal } from "../../domain/Money.ts"
+import { toDecimal } from "../../domain/Money.ts"
 import { type Market, markets } from "../../providers/pawapay/Networks.ts"
 import { StatementRequest } from "../../providers/pawapay/Wire.ts"
 import { ownTransactions } from "../Call.ts"
@@ -111,7 +111,7 @@ const rowsOf = (call: Call, { from, market, until }: Asked): ReadonlyArray<Reado
       iso(at),
       one.detail["phoneNumber"] ?? "",
       id ?? one.id,
-      `${amount < 0n ? "-" : ""}${toDecimal(minor(amount < 0n ? -amount : amount), one.currency)}`,
+      toDecimal(amount, one.currency),
       one.currency,
       market.iso3,
       one.detail["provider"] ?? "",

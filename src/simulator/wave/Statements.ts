@@ -1,9 +1,10 @@
 import { Effect } from "effect"
 import { iso } from "../../domain/Instant.ts"
+import { toDecimal } from "../../domain/Money.ts"
 import { OPENING_BALANCE } from "../Account.ts"
 import type { SimulatedTransaction } from "../Facts.ts"
 import { type Call, json } from "./Responses.ts"
-import { isOfWallet, money, transactionId } from "./Transactions.ts"
+import { isOfWallet, transactionId } from "./Transactions.ts"
 
 const PAGE_SIZE = 100
 
@@ -46,9 +47,9 @@ const rowOf = ({ at, change, fee, of, type }: Movement, balance: bigint) => {
     timestamp: iso(at),
     transaction_id: transactionId(of),
     transaction_type: type,
-    amount: money(change, currency),
-    fee: money(fee, currency),
-    balance: money(balance, currency),
+    amount: toDecimal(change, currency),
+    fee: toDecimal(fee, currency),
+    balance: toDecimal(balance, currency),
     currency,
     is_reversal: type.endsWith("_reversal"),
     counterparty_mobile: detail.mobile,

@@ -1,7 +1,7 @@
 import { createHmac } from "node:crypto"
 import { Effect } from "effect"
 import { iso } from "../../domain/Instant.ts"
-import { minor, toDecimal } from "../../domain/Money.ts"
+import { toDecimal } from "../../domain/Money.ts"
 import { byReference } from "../Call.ts"
 import { signedCallback } from "../Callbacks.ts"
 import type { PlannedCallback } from "../Endings.ts"
@@ -25,17 +25,14 @@ export const search = (kind: "payout" | "collection") => (call: Call) => {
   return Effect.succeed(json(200, { result: result.map(written) }))
 }
 
-export const money = (amount: bigint, currency: SimulatedTransaction["currency"]) =>
-  `${amount < 0n ? "-" : ""}${toDecimal(minor(amount < 0n ? -amount : amount), currency)}`
-
 export const payoutData = (payout: SimulatedTransaction) => {
   const { amount, createdAt, currency, detail, fee, id, reference, returned, status } = payout
   const word = { pending: "processing", successful: returned ? "reversed" : "succeeded", failed: "failed" }[status]
   return {
     id,
     currency,
-    receive_amount: money(amount, currency),
-    fee: money(fee, currency),
+    receive_amount: toDecimal(amount, currency),
+    fee: toDecimal(fee, currency),
     mobile: detail.mobile,
     ...(detail.name === null ? {} : { name: detail.name }),
     ...(reference === null ? {} : { client_reference: reference }),
@@ -64,7 +61,7 @@ export const sessionData = (session: SimulatedTransaction) => {
   const hasFailed = status === "failed" && detail.expired !== "true"
   return {
     id,
-    amount: money(amount, currency),
+    amount: toDecimal(amount, currency),
     ...sessionWords(session),
     ...(reference === null ? {} : { client_reference: reference }),
     currency,
@@ -73,7 +70,7 @@ export const sessionData = (session: SimulatedTransaction) => {
     business_name: "Simulated shop",
     transaction_id: isPaid ? transactionId(session) : null,
     last_payment_error: hasFailed ? { code: "payment-failure", message: "The payment failed." } : null,
-    wave_launch_url: `${detail.origin}/c/${id}?a=${money(amount, currency)}&c=${currency}`,
+    wave_launch_url: `${detail.origin}/c/${id}?a=${toDecimal(amount, currency)}&c=${currency}`,
     when_created: iso(createdAt),
     when_expires: iso(createdAt + SESSION_LIFE_MS),
     when_completed: isPaid ? iso(updatedAt) : null
