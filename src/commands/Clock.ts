@@ -1,6 +1,6 @@
 import { Effect, Option } from "effect"
 import { Command } from "effect/cli"
-import { type Instant, instantOf, iso } from "../domain/Instant.ts"
+import { instantOf, iso, isoOrNull } from "../domain/Instant.ts"
 import { ClockWatch, TYPED_WITHIN_MS } from "../services/ports/ClockWatch.ts"
 import { flag, help, MomentText, words } from "./Arguments.ts"
 import { CommandRefusal } from "./CommandRefusal.ts"
@@ -21,8 +21,6 @@ const view = Effect.map(
     doubted_at: isoOrNull(doubtedAt)
   })
 )
-
-const isoOrNull = (at: Instant | null): string | null => (at === null ? null : iso(at))
 
 const show = Command.make("show", {}, () => Effect.flatMap(view, printResult).pipe(Effect.provide(operatorPorts))).pipe(
   help("Show the database's clock beside that of this machine, and why the first is in doubt where it is", [

@@ -1,7 +1,7 @@
 import { Effect, Option, Stream } from "effect"
 import { Command, Flag } from "effect/cli"
 import { Mode } from "../domain/Ids.ts"
-import { iso } from "../domain/Instant.ts"
+import { isoOrNull } from "../domain/Instant.ts"
 import type { FloatPosition } from "../domain/Ledger.ts"
 import { positionView } from "../domain/View.ts"
 import { entryView, statementLines } from "../services/FloatStatement.ts"
@@ -84,7 +84,7 @@ const statement = Command.make(
         return yield* Stream.runForEach(lines, (some) => printLines(...some))
       }
       const { closing, items, next, opening } = yield* entries.statement(float, range, { limit: ENTRIES_SHOWN, after: null })
-      const shown = { from: from === null ? null : iso(from), to: to === null ? null : iso(to) }
+      const shown = { from: isoOrNull(from), to: isoOrNull(to) }
       const balances = { opening: balanceView(opening), closing: balanceView(closing) }
       yield* printResult({ currency: float.currency, ...shown, ...balances, items: items.map(entryView) })
       if (next !== null) yield* printErrors("there are more, and closing is after those shown: --csv prints all of them")

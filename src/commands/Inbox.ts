@@ -1,7 +1,7 @@
 import { Clock, Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { isReference, type Reference } from "../domain/Ids.ts"
-import { iso } from "../domain/Instant.ts"
+import { iso, isoOrNull } from "../domain/Instant.ts"
 import { maskedText } from "../domain/Masking.ts"
 import { CallbackStatus, ProviderInbox, type StoredCallback } from "../services/ports/ProviderInbox.ts"
 import { Transactions } from "../services/ports/Transactions.ts"
@@ -147,7 +147,7 @@ const rowView = ({ hint, id, looks, matched, mode, nextLookAt, provider, receive
   mode,
   status,
   received_at: iso(receivedAt),
-  next_look_at: nextLookAt === null ? null : iso(nextLookAt),
+  next_look_at: isoOrNull(nextLookAt),
   looks,
   reference: hint.reference,
   provider_reference: hint.providerReference,

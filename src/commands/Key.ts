@@ -2,7 +2,7 @@ import { Effect, Layer, Option, Redacted, Schema } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { AddressRange, MAX_ADDRESS_RANGES } from "../domain/AddressRange.ts"
 import type { AppId, Mode } from "../domain/Ids.ts"
-import { iso } from "../domain/Instant.ts"
+import { iso, isoOrNull } from "../domain/Instant.ts"
 import { type KeyTerms, MAX_LABEL, noTerms, Role } from "../domain/Tenant.ts"
 import { Tenants } from "../services/ports/Tenants.ts"
 import { TenantKeys } from "../services/tenants/TenantKeys.ts"
@@ -60,8 +60,8 @@ const list = Command.make(
         label,
         from: addresses,
         created_at: iso(createdAt),
-        last_used_at: lastUsedAt === null ? null : iso(lastUsedAt),
-        revoked_at: revokedAt === null ? null : iso(revokedAt)
+        last_used_at: isoOrNull(lastUsedAt),
+        revoked_at: isoOrNull(revokedAt)
       }))
     )
   }, Effect.provide(operatorPorts))

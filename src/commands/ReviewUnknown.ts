@@ -3,7 +3,7 @@ import { Command, Flag } from "effect/cli"
 import * as App from "../App.ts"
 import { Currency } from "../domain/Currency.ts"
 import { AppId, Mode } from "../domain/Ids.ts"
-import { iso } from "../domain/Instant.ts"
+import { iso, isoOrNull } from "../domain/Instant.ts"
 import { maskedText } from "../domain/Masking.ts"
 import { ACKNOWLEDGED_HOURS, restingUntil } from "../services/ports/Acknowledgements.ts"
 import { UnsettledKind, UnsettledState, type UnsettledTransaction, UnsettledWork } from "../services/ports/UnsettledWork.ts"
@@ -78,6 +78,6 @@ const rowView = (row: UnsettledTransaction) => ({
   created_at: iso(row.createdAt),
   last_news_at: iso(row.heardAt),
   asked_until: row.state === "review" ? null : iso(row.askedUntil),
-  acknowledged_until: row.acknowledgedUntil === null ? null : iso(row.acknowledgedUntil),
+  acknowledged_until: isoOrNull(row.acknowledgedUntil),
   note: row.note
 })

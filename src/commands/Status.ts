@@ -2,7 +2,7 @@ import { Clock, Effect, Layer, Option } from "effect"
 import { Command } from "effect/cli"
 import * as App from "../App.ts"
 import type { Mode } from "../domain/Ids.ts"
-import { type Instant, iso } from "../domain/Instant.ts"
+import { type Instant, iso, isoOrNull } from "../domain/Instant.ts"
 import { attention, elapsed } from "../services/Attention.ts"
 import type { CommitSettings } from "../services/ports/DatabaseState.ts"
 import {
@@ -54,7 +54,7 @@ const standing = Effect.gen(function* () {
     needs_attention: attentionOf(picture, databaseRole, [...(yield* switchedOff), ...swapped, ...nodeAttention(node)]),
     database_role: { role: databaseRole.role, evidence_protected: databaseRole.holds },
     clock: {
-      trusted_until: picture.clock.trustedUntil === null ? null : iso(picture.clock.trustedUntil),
+      trusted_until: isoOrNull(picture.clock.trustedUntil),
       doubt: picture.clock.doubt
     },
     schema: { newer_than_this_program: picture.database.schema.newer, under_way: picture.database.schema.underWay },

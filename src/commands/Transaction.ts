@@ -6,7 +6,7 @@ import { type Candidate, candidatesOf, whyText } from "../domain/Candidates.ts"
 import { type Delivery, deliveryView } from "../domain/Delivery.ts"
 import { ExchangeStatus } from "../domain/Exchange.ts"
 import { AppId, isReference, Mode } from "../domain/Ids.ts"
-import { type Instant, iso } from "../domain/Instant.ts"
+import { type Instant, iso, isoOrNull } from "../domain/Instant.ts"
 import { CollectionStatus, PayoutStatus } from "../domain/Payment.ts"
 import type { Transaction } from "../domain/Transaction.ts"
 import { recordView } from "../domain/View.ts"
@@ -183,8 +183,8 @@ const recordWithHistoryShort = (whole: WholeRecord) => ({
     status,
     attempts: attempts.length,
     last_answer: attempts.at(-1)?.status ?? null,
-    next_attempt_at: nextAttemptAt === null ? null : iso(nextAttemptAt),
-    completed_at: completedAt === null ? null : iso(completedAt)
+    next_attempt_at: isoOrNull(nextAttemptAt),
+    completed_at: isoOrNull(completedAt)
   }))
 })
 
@@ -204,7 +204,7 @@ const headOf = ({ nextPoll, stored: { revision, traceparent = null, transaction 
   revision,
   // W3C trace context: version, trace, span, flags.
   trace_ids: traceparent === null ? [] : traceparent.split("-").slice(1, 2),
-  next_poll_at: nextPoll === null ? null : iso(nextPoll)
+  next_poll_at: isoOrNull(nextPoll)
 })
 
 /** The fields of a record that a tenant does not see, or does not need. */

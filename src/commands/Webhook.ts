@@ -3,7 +3,7 @@ import { Argument, Command, Flag } from "effect/cli"
 import { DeliveryStatus, deliveryView } from "../domain/Delivery.ts"
 import { defaultSubscription } from "../domain/Event.ts"
 import { isReference } from "../domain/Ids.ts"
-import { instantOf, iso } from "../domain/Instant.ts"
+import { instantOf, iso, isoOrNull } from "../domain/Instant.ts"
 import { SECRET_BYTES, webhookSecretFrom } from "../domain/StandardWebhook.ts"
 import { DEFAULT_ENDPOINT, ENDPOINTS_AT_MOST, EndpointName, ROTATION_MS } from "../domain/WebhookEndpoint.ts"
 import { Policy } from "../services/ports/Policy.ts"
@@ -179,5 +179,5 @@ const recoverSince = Effect.fn("recoverSince")(function* (id: EndpointId, text: 
     until,
     change: yield* auditEntry("webhook recover", appId, { ...namesOf(id), since: iso(since) })
   })
-  return { deliveries, resume_since: resumeAt === null ? null : iso(resumeAt) }
+  return { deliveries, resume_since: isoOrNull(resumeAt) }
 })

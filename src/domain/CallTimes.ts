@@ -1,3 +1,4 @@
+import { oneWord } from "./Candidates.ts"
 /**
  * The phases of a call to a provider. `pace` is the wait for the account's rate limiter. `wait` lasts until a connection was
  * available and the request was written to it; where a connection was opened for the call, `dns`, `connect` and `tls` are parts
@@ -27,8 +28,6 @@ export const callTimesText = (calls: ReadonlyArray<CallTime>): string =>
       return `${[provider, operation, end].map(oneWord).join(" ")} in ${tookMs} (${parts.join(" ")})`
     })
     .join(", ")
-
-const oneWord = (name: string): string => name.replaceAll(/[^\w.-]/g, "_")
 
 /**
  * A note for the history, followed by the calls that were made for its line. Without calls, a note that a person or a provider

@@ -47,7 +47,7 @@ const CANDIDATES_AT_MOST = 16
 const WHY_AT_MOST = 60
 
 /** The provider's name as one word, and the reason without the characters that delimit this text. */
-const oneWord = (name: string): string => name.replaceAll(/[^\w.-]/g, "_")
+export const oneWord = (name: string): string => name.replaceAll(/[^\w.-]/g, "_")
 const plain = (why: string): string =>
   why
     .replaceAll(/[\s();]+/g, " ")

@@ -1,7 +1,7 @@
 import { Schema } from "effect"
 import type { EventType } from "./Event.ts"
 import type { AppId, Mode, Reference } from "./Ids.ts"
-import { type Instant, iso } from "./Instant.ts"
+import { type Instant, iso, isoOrNull } from "./Instant.ts"
 import type { EndpointName } from "./WebhookEndpoint.ts"
 
 /** Due: an attempt will be made. Parked: the schedule is over, or the endpoint answered 410; only a redelivery makes another. */
@@ -64,9 +64,9 @@ export const deliveryView = (delivery: Delivery) => ({
   reference: delivery.reference,
   status: delivery.status,
   is_test_mode: delivery.mode === "test",
-  next_attempt_at: delivery.nextAttemptAt === null ? null : iso(delivery.nextAttemptAt),
+  next_attempt_at: isoOrNull(delivery.nextAttemptAt),
   created_at: iso(delivery.createdAt),
-  completed_at: delivery.completedAt === null ? null : iso(delivery.completedAt),
+  completed_at: isoOrNull(delivery.completedAt),
   attempts: delivery.attempts.map(({ at, durationMs, excerpt, status }) => ({
     at: iso(at),
     duration_ms: durationMs,

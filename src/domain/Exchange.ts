@@ -1,7 +1,7 @@
 import { Schema } from "effect"
 import { Currency } from "./Currency.ts"
 import { AppId, Mode, Reference } from "./Ids.ts"
-import { Instant, iso } from "./Instant.ts"
+import { Instant, iso, isoOrNull } from "./Instant.ts"
 import { RawJson } from "./Json.ts"
 import { MinorUnits, ZERO } from "./Money.ts"
 import { Failure, reviewMemory, sentWithAccount } from "./Payment.ts"
@@ -57,7 +57,7 @@ export const exchangeView = (exchange: Exchange) => ({
   failure: exchange.failure,
   created_at: iso(exchange.createdAt),
   updated_at: iso(exchange.updatedAt),
-  completed_at: exchange.completedAt === null ? null : iso(exchange.completedAt)
+  completed_at: isoOrNull(exchange.completedAt)
 })
 
 /** The amounts that a quote and its exchange have in common. */

@@ -9,6 +9,7 @@ export const LAST_INSTANT: Instant = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
 
 /** ISO-8601 UTC with milliseconds, the only form of a moment on the wire. */
 export const iso = (at: Instant): string => new Date(at).toISOString()
+export const isoOrNull = (at: Instant | null): string | null => (at === null ? null : iso(at))
 
 const UTC = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,3})?Z$/
 const SECONDS_LENGTH = "2026-01-31T12:00:00".length

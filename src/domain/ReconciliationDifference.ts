@@ -1,6 +1,6 @@
 import { isOpenedBy } from "./Contradiction.ts"
 import type { Currency } from "./Currency.ts"
-import { type Instant, iso } from "./Instant.ts"
+import { type Instant, iso, isoOrNull } from "./Instant.ts"
 import { type MinorUnits, minor, ZERO } from "./Money.ts"
 import type { Transaction, TransactionKind } from "./Transaction.ts"
 
@@ -191,7 +191,7 @@ export const unreadableHere = ({ at, place, providerReference, reference, word }
       amount_minor: null,
       currency: null,
       fee_minor: null,
-      at: at === null ? null : iso(at)
+      at: isoOrNull(at)
     }
   ]
 })

@@ -2,7 +2,7 @@ import { type Corridor, corridorKeyOf } from "./Corridor.ts"
 import { type Currency, exponents } from "./Currency.ts"
 import { exchangeView } from "./Exchange.ts"
 import type { Mode, Reference } from "./Ids.ts"
-import { type Instant, iso } from "./Instant.ts"
+import { type Instant, iso, isoOrNull } from "./Instant.ts"
 import { RawJson } from "./Json.ts"
 import type { FloatPosition } from "./Ledger.ts"
 import { type MinorUnits, ZERO } from "./Money.ts"
@@ -163,8 +163,6 @@ const movedBack = (moved: Payout["returned"]) =>
 
 const holderView = (holder: Payout["holder"]) =>
   holder === null ? null : { masked_name: holder.maskedName, is_named: holder.isNamed }
-
-const isoOrNull = (at: Instant | null): string | null => (at === null ? null : iso(at))
 
 const nextActionView = (action: NextAction | null) => {
   if (action === null) return null

@@ -1,7 +1,7 @@
 import { Schema } from "effect"
 import type { EventType } from "./Event.ts"
 import type { AppId, Mode } from "./Ids.ts"
-import { type Instant, iso } from "./Instant.ts"
+import { type Instant, iso, isoOrNull } from "./Instant.ts"
 import { secondAttemptEndedMs, type WebhookRetrySchedule } from "./WebhookRetrySchedule.ts"
 
 /** The name of an endpoint, which its tenant chose: 1 to 32 of `a-z`, `0-9`, `_` and `-`. */
@@ -63,7 +63,7 @@ export const endpointView = (endpoint: WebhookEndpoint) => ({
   events: endpoint.events,
   enabled: endpoint.enabled,
   disabled_reason: endpoint.disabledReason,
-  failing_since: endpoint.failingSince === null ? null : iso(endpoint.failingSince),
+  failing_since: isoOrNull(endpoint.failingSince),
   is_test_mode: endpoint.mode === "test",
   created_at: iso(endpoint.createdAt),
   updated_at: iso(endpoint.updatedAt)

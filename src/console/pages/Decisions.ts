@@ -3,7 +3,7 @@ import { type ComponentChild, h } from "preact"
 import { approvalPermission } from "../../domain/ConfigurationChange.ts"
 import type { CsvValue } from "../../domain/CsvText.ts"
 import { isReference, type Reference } from "../../domain/Ids.ts"
-import { iso } from "../../domain/Instant.ts"
+import { iso, isoOrNull } from "../../domain/Instant.ts"
 import { may } from "../../domain/Operator.ts"
 import { type Proposal, ProposalKind, ProposalStatus } from "../../domain/Proposal.ts"
 import { Approvals } from "../../services/approvals/Approvals.ts"
@@ -128,7 +128,7 @@ const columns: ReadonlyArray<readonly [string, (proposal: Proposal) => CsvValue]
   ["proposed_by", ({ proposedBy }) => proposedBy],
   ["proposed_at", ({ proposedAt }) => iso(proposedAt)],
   ["decided_by", ({ decidedBy }) => decidedBy],
-  ["decided_at", ({ decidedAt }) => (decidedAt === null ? null : iso(decidedAt))],
+  ["decided_at", ({ decidedAt }) => isoOrNull(decidedAt)],
   ["details", ({ details }) => JSON.stringify(details)],
   ["note", ({ note }) => note]
 ]

@@ -3,7 +3,7 @@ import { type ComponentChild, h } from "preact"
 import { addressRangeFault, MAX_ADDRESS_RANGES } from "../../domain/AddressRange.ts"
 import type { CsvValue } from "../../domain/CsvText.ts"
 import { type AppId, Mode } from "../../domain/Ids.ts"
-import { type Instant, iso } from "../../domain/Instant.ts"
+import { iso, isoOrNull } from "../../domain/Instant.ts"
 import { maskedText } from "../../domain/Masking.ts"
 import { may } from "../../domain/Operator.ts"
 import { MAX_LABEL, Role } from "../../domain/Tenant.ts"
@@ -190,8 +190,6 @@ const keyFilterOf = (asked: URLSearchParams) => {
     (state === null || (key.revokedAt === null) === (state === "active"))
   return { mistakes, fits }
 }
-
-const isoOrNull = (at: Instant | null): string | null => (at === null ? null : iso(at))
 
 const columns: ReadonlyArray<readonly [string, (key: KeyRow) => CsvValue]> = [
   ["app_id", ({ appId }) => appId],

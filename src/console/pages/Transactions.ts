@@ -3,7 +3,7 @@ import { type ComponentChild, h } from "preact"
 import type { CsvValue } from "../../domain/CsvText.ts"
 import type { RateLimited } from "../../domain/errors/Retriable.ts"
 import { isReference, Mode, type Reference } from "../../domain/Ids.ts"
-import { type Instant, iso } from "../../domain/Instant.ts"
+import { type Instant, iso, isoOrNull } from "../../domain/Instant.ts"
 import { maskedNumber } from "../../domain/Masking.ts"
 import { msisdnAsWritten } from "../../domain/Msisdn.ts"
 import { plainText } from "../../domain/PartyIdentity.ts"
@@ -267,7 +267,7 @@ const recordTable = (records: ReadonlyArray<Transaction>, none: string): Compone
 const recordColumns: ReadonlyArray<readonly [string, (record: Transaction) => CsvValue]> = [
   ["reference", ({ reference }) => reference],
   ["created_at", ({ createdAt }) => iso(createdAt)],
-  ["completed_at", ({ completedAt }) => (completedAt === null ? null : iso(completedAt))],
+  ["completed_at", ({ completedAt }) => isoOrNull(completedAt)],
   ["app_id", ({ appId }) => appId],
   ["mode", ({ mode }) => mode],
   ["kind", ({ kind }) => kind],

@@ -4,7 +4,7 @@ import { Currency } from "../../domain/Currency.ts"
 import { described, optional } from "../../domain/Description.ts"
 import { ValidationFailed } from "../../domain/errors/Terminal.ts"
 import { Reference } from "../../domain/Ids.ts"
-import { iso } from "../../domain/Instant.ts"
+import { isoOrNull } from "../../domain/Instant.ts"
 import { StatementType } from "../../domain/Statement.ts"
 import { entryView } from "../../services/FloatStatement.ts"
 import type { FloatBalance, StatementPage, StatementPosition, StatementRange } from "../../services/ports/FloatEntries.ts"
@@ -118,8 +118,8 @@ export const statementView = (
   { closing, items, next, opening }: StatementPage
 ) => ({
   currency,
-  from: from === null ? null : iso(from),
-  to: to === null ? null : iso(to),
+  from: isoOrNull(from),
+  to: isoOrNull(to),
   opening: balanceView(opening),
   closing: balanceView(closing),
   items: items.map(entryView),

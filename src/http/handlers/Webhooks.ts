@@ -1,7 +1,7 @@
 import { Effect, Option, Redacted, Result } from "effect"
 import { deliveryView } from "../../domain/Delivery.ts"
 import { defaultSubscription } from "../../domain/Event.ts"
-import { instantOf, iso } from "../../domain/Instant.ts"
+import { instantOf, iso, isoOrNull } from "../../domain/Instant.ts"
 import { RawJson } from "../../domain/Json.ts"
 import type { Caller } from "../../domain/Tenant.ts"
 import {
@@ -101,7 +101,7 @@ const eventsView = ({ items, next }: ResultOf<"events">) => ({
 
 const recoveryView = ({ deliveries, resumeAt }: ResultOf<"recover">) => ({
   deliveries,
-  resume_since: resumeAt === null ? null : iso(resumeAt)
+  resume_since: isoOrNull(resumeAt)
 })
 
 const NO_MOMENT = "must be a moment in UTC such as 2026-01-31T12:00:00.000Z"

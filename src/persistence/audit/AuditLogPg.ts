@@ -5,7 +5,7 @@ import { layerOf } from "../../runtime/ServiceLayer.ts"
 import { type AuditFilter, type AuditHead, AuditLog, type AuditRow } from "../../services/ports/AuditLog.ts"
 import { Vault } from "../../services/ports/Vault.ts"
 import { Moment, rowsOf } from "../connection/Rows.ts"
-import { bytesEqual, type ChainedRow, HeadRow, isAuthentic, type KeyedHash, keyedHash } from "../vault/AuditChain.ts"
+import { bytesEqual, type ChainedRow, HeadRow, hex, isAuthentic, type KeyedHash, keyedHash } from "../vault/AuditChain.ts"
 import { makeAccessReplay } from "./AccessReplay.ts"
 import { accessDifferences, readAccess } from "./AccessRows.ts"
 
@@ -169,7 +169,5 @@ const readHead = (sql: SqlClient.SqlClient): Effect.Effect<HeadRow> =>
     heads(sql`SELECT sequence, hash, mac FROM audit_head`),
     ([row]) => row ?? { sequence: 0n, hash: new Uint8Array(0), mac: null }
   )
-
-const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString("hex")
 
 const headOf = ({ hash, sequence }: HeadRow): AuditHead => ({ sequence, hash: hex(hash) })

@@ -1,6 +1,6 @@
 import { Clock, Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
-import { type Instant, iso } from "../../domain/Instant.ts"
+import { type Instant, iso, isoOrNull } from "../../domain/Instant.ts"
 import { reviewedAt } from "../../domain/PollSchedule.ts"
 import { layerOf } from "../../runtime/ServiceLayer.ts"
 import { COUNTED_AT_MOST } from "../../services/ports/GatewayStatus.ts"
@@ -57,7 +57,7 @@ export const UnsettledWorkPg = layerOf(UnsettledWork)(function* () {
             AND (${after === null ? null : iso(after.createdAt)}::timestamptz IS NULL
               OR (w.created_at, w.reference) > (${iso(after?.createdAt ?? 0)}::timestamptz, ${after?.reference ?? ""}))
             AND w.created_at < ${iso(createdBefore ?? now + 1)}::timestamptz
-            AND (${createdFrom === null ? null : iso(createdFrom)}::timestamptz IS NULL OR w.created_at >= ${iso(createdFrom ?? 0)}::timestamptz)
+            AND (${isoOrNull(createdFrom)}::timestamptz IS NULL OR w.created_at >= ${iso(createdFrom ?? 0)}::timestamptz)
             AND (${state === "review"} = false OR w.needs_review)
             ${ofCorridor("country")} ${ofCorridor("currency")} ${ofCorridor("method")}
             AND (${appId}::text IS NULL OR w.app_id = ${appId})

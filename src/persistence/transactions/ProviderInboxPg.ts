@@ -2,7 +2,7 @@ import { Effect, Option, Schema } from "effect"
 import { SqlClient, type Statement } from "effect/sql"
 import { Reported } from "../../domain/CallbackReport.ts"
 import { Mode, Reference } from "../../domain/Ids.ts"
-import { type Instant, iso } from "../../domain/Instant.ts"
+import { type Instant, iso, isoOrNull } from "../../domain/Instant.ts"
 import { layerOf } from "../../runtime/ServiceLayer.ts"
 import type { AuditEntry } from "../../services/ports/AuditLog.ts"
 import {
@@ -118,7 +118,7 @@ export const ProviderInboxPg = layerOf(ProviderInbox)(function* () {
 
     retryAt: Effect.fn("ProviderInbox.retryAt")(function* ({ id, leasedUntil }, { at, claims, looks }) {
       yield* sql`
-      UPDATE provider_inbox SET status = ${at === null ? "parked" : "due"}, next_look_at = ${at === null ? null : iso(at)}::timestamptz,
+      UPDATE provider_inbox SET status = ${at === null ? "parked" : "due"}, next_look_at = ${isoOrNull(at)}::timestamptz,
         looks = ${looks}, claims = ${claims}
       WHERE id = ${id} AND status = 'due' AND next_look_at = ${iso(leasedUntil)}::timestamptz`
     }, Effect.orDie),

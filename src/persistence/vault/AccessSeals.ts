@@ -4,7 +4,7 @@ import { type Instant, iso } from "../../domain/Instant.ts"
 import type { Operator, OperatorName } from "../../domain/Operator.ts"
 import type { Proposal } from "../../domain/Proposal.ts"
 import type { Caller, KeyTerms } from "../../domain/Tenant.ts"
-import type { KeyedHash } from "./AuditChain.ts"
+import { hex, type KeyedHash } from "./AuditChain.ts"
 
 // A seal proves that a gateway wrote the whole row: an attacker with the database alone can make none for another text or row.
 
@@ -64,8 +64,6 @@ export const fits = (seal: Uint8Array | null, expected: Uint8Array): boolean =>
 /** The form and its version are in the purpose, and each field is preceded by its length, so that no two rows have the same text. */
 const sealOf = (keyed: KeyedHash, purpose: string, fields: ReadonlyArray<string>): Uint8Array =>
   keyed(purpose, Redacted.make(fields.map((field) => `${Buffer.byteLength(field, "utf8")}:${field},`).join("")))
-
-const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString("hex")
 
 /** Includes the place, so that a secret that is copied to another key's row cannot be opened there. */
 export const secretOf = (appId: string, keyId: string): string => `signing_secret ${appId}/${keyId}`

@@ -34,7 +34,7 @@ const textOf = ({ action, actor, atMicros, details, sequence, subject }: Chained
     .map((field) => `${Buffer.byteLength(field, "utf8")}:${field},`)
     .join("")
 
-const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString("hex")
+export const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString("hex")
 
 /** The hash of a row and, through the hash before it, of every row before it. */
 export const keyedHash = (keyed: KeyedHash, previous: Uint8Array, link: ChainedRow): Uint8Array =>

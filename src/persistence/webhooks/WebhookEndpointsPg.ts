@@ -2,7 +2,7 @@ import { Effect, Option, Schema } from "effect"
 import { SqlClient, type Statement } from "effect/sql"
 import { EventType } from "../../domain/Event.ts"
 import { AppId, Mode } from "../../domain/Ids.ts"
-import { type Instant, iso } from "../../domain/Instant.ts"
+import { type Instant, iso, isoOrNull } from "../../domain/Instant.ts"
 import {
   DEFAULT_ENDPOINT,
   DisabledReason,
@@ -122,7 +122,7 @@ export const WebhookEndpointsPg = layerOf(WebhookEndpoints)(function* () {
         yield* trail.write(change)
         return Option.some({ created, endpoint: before })
       }
-      const until = rotatesUntil === null ? null : iso(rotatesUntil)
+      const until = isoOrNull(rotatesUntil)
       const known = storedSubscription(events)
       const wanted = isNamed
         ? sql`events = ${events}`
