@@ -14,6 +14,7 @@ import { STATEMENT_TIMEOUT_MS, sessionSettings, settingsHold } from "./connectio
 import { durablePool } from "./connection/servers/Durability.ts"
 import { type Connections, makePrimaryPool, NoPrimary } from "./connection/servers/PrimaryPool.ts"
 import { makeWriteProbe } from "./connection/WriteProbe.ts"
+import type { EmbeddedDatabase } from "./postgres/EmbeddedPostgres.ts"
 import { Distribute } from "./schema/Distribute.ts"
 import { functionFiles } from "./schema/FunctionFiles.ts"
 import { Migrations } from "./schema/Migrations.ts"
@@ -22,13 +23,7 @@ import { RuntimeRole } from "./schema/RuntimeRole.ts"
 /** The database's address, as a URL or in the parts of an `EmbeddedDatabase`. */
 type DatabaseLogin =
   | { readonly url: Redacted.Redacted }
-  | {
-      readonly host: string
-      readonly port: number
-      readonly username: string
-      readonly password: Redacted.Redacted
-      readonly database: string
-    }
+  | Pick<EmbeddedDatabase, "host" | "port" | "username" | "password" | "database">
 
 /** The application name of our connections at the server. */
 export const APPLICATION_NAME = "payment-gateway"

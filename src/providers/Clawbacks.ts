@@ -1,4 +1,4 @@
-import { Effect, Option, type Schema } from "effect"
+import { Effect, Option } from "effect"
 import { type Clawback, clawback } from "../domain/Clawback.ts"
 import { type Currency, isCurrency } from "../domain/Currency.ts"
 import type { ProviderError } from "../domain/errors/Retriable.ts"
@@ -6,19 +6,14 @@ import type { ClawbackQuery, ListClawbacks, ListedClawback } from "../services/p
 import type { Connection } from "./Connection.ts"
 import { type AmountFormat, majorUnits, meaningBy, sumOf } from "./ProviderStatus.ts"
 import { readableRows } from "./Rows.ts"
-import { instantIn } from "./Statements.ts"
+import { instantIn, type PagedRows } from "./Statements.ts"
 
 /** Disputes and refunds are few; a longer list must be something else. */
 const MAXIMUM_PAGES = 200
 
 /** One of the provider's lists of disputes or refunds. */
-interface ClawbackList<A, Row> {
-  readonly operation: string
+interface ClawbackList<A, Row> extends PagedRows<A, Row> {
   readonly path: (query: ClawbackQuery, page: number) => string
-  readonly schema: Schema.ConstraintDecoder<A>
-  readonly rows: (answer: A) => ReadonlyArray<unknown>
-  readonly isLast: (answer: A, page: number) => boolean
-  readonly row: Schema.ConstraintDecoder<Row>
   readonly clawbackOf: (row: Row) => ListedClawback
 }
 

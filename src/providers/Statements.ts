@@ -34,15 +34,19 @@ interface Members {
   readonly beganAt: ReadonlyArray<string>
 }
 
-interface PagedList<A, Row> {
+/** A provider's list that is read in pages. */
+export interface PagedRows<A, Row> {
   readonly operation: string
-  /** `before`: the previous page's response, for a list that continues from a cursor in it. */
-  readonly path: (days: Days, page: number, before?: A) => string
   /** The schema of the page; its rows are parsed one by one. */
   readonly schema: Schema.ConstraintDecoder<A>
   readonly rows: (answer: A) => ReadonlyArray<unknown>
   readonly isLast: (answer: A, page: number) => boolean
   readonly row: Schema.ConstraintDecoder<Row>
+}
+
+interface PagedList<A, Row> extends PagedRows<A, Row> {
+  /** `before`: the previous page's response, for a list that continues from a cursor in it. */
+  readonly path: (days: Days, page: number, before?: A) => string
   readonly members: Members
   readonly lineOf: (row: Row) => ParsedRow
 }

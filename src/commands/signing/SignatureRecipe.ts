@@ -1,19 +1,13 @@
 import { Option } from "effect"
-import { canonicalQuery, pathOf } from "../../domain/StringToSign.ts"
+import { canonicalQuery, pathOf, type SignedFields } from "../../domain/StringToSign.ts"
 import { bodyHash } from "../../services/admission/Signature.ts"
 import type { SignatureMismatch } from "./RefusedRequest.ts"
 import { hasSignedBody, type KeyFile } from "./SignedHeaders.ts"
 
 /** The ten fields of the string to sign, the text between them, and the secret: everything that a signature is made of. */
-export interface Recipe {
-  readonly appId: string
-  readonly keyId: string
-  readonly host: string
-  readonly method: string
+export interface Recipe extends Omit<SignedFields, "target" | "bodyHash"> {
   readonly path: string
   readonly query: string
-  readonly timestamp: string
-  readonly nonce: string
   readonly body: string
   readonly secret: string | Uint8Array
   readonly join: (fields: ReadonlyArray<string>) => string

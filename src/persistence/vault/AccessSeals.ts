@@ -3,20 +3,13 @@ import { Redacted } from "effect"
 import { type Instant, iso } from "../../domain/Instant.ts"
 import type { Operator, OperatorName } from "../../domain/Operator.ts"
 import type { Proposal } from "../../domain/Proposal.ts"
-import type { Caller, KeyTerms } from "../../domain/Tenant.ts"
+import { type NewKey } from "../../services/ports/Tenants.ts"
 import { hex, type KeyedHash } from "./AuditChain.ts"
 
 // A seal proves that a gateway wrote the whole row: an attacker with the database alone can make none for another text or row.
 
-/** A tenant's key: everything that determines its rights and identifies it. */
-interface SealedKey extends KeyTerms {
-  readonly caller: Caller
-  readonly createdAt: Instant
-  readonly apiKeyHash: Uint8Array
-  readonly signingSecret: Redacted.Redacted
-}
-
-export const keySeal = (keyed: KeyedHash, key: SealedKey): Uint8Array => {
+/** Of everything that determines a key's rights and identifies it. */
+export const keySeal = (keyed: KeyedHash, key: NewKey): Uint8Array => {
   const { addresses, apiKeyHash, caller, createdAt, label, signingSecret } = key
   const fields = [
     caller.appId,

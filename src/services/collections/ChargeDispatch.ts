@@ -1,12 +1,11 @@
 import { Clock, Context, Effect, Option, Redacted } from "effect"
-import type { Corridor } from "../../domain/Corridor.ts"
 import type { Currency } from "../../domain/Currency.ts"
 import { AmountBelowMinimum } from "../../domain/errors/Terminal.ts"
 import type { Reference } from "../../domain/Ids.ts"
 import type { Instant } from "../../domain/Instant.ts"
 import { maskedNumber } from "../../domain/Masking.ts"
 import { type MinorUnits, ZERO } from "../../domain/Money.ts"
-import type { MomoParty, PayerDetails } from "../../domain/Party.ts"
+import type { MomoParty } from "../../domain/Party.ts"
 import type { Collection } from "../../domain/Payment.ts"
 import type { AccountFingerprint } from "../../domain/ProviderAccount.ts"
 import type { Transaction } from "../../domain/Transaction.ts"
@@ -16,7 +15,13 @@ import { layerOf } from "../../runtime/ServiceLayer.ts"
 import { Codes, type SentCode } from "../ports/Codes.ts"
 import type { Claim } from "../ports/Idempotency.ts"
 import { Policy } from "../ports/Policy.ts"
-import type { ChargeOutcome, CodeRejected, CollectionOperations, Otp } from "../ports/Provider.ts"
+import {
+  type ChargeOrder,
+  type ChargeOutcome,
+  type CodeRejected,
+  type CollectionOperations,
+  type Otp
+} from "../ports/Provider.ts"
 import { ProviderRegistry } from "../ports/ProviderRegistry.ts"
 import { Vault } from "../ports/Vault.ts"
 import { Failover } from "../routing/Failover.ts"
@@ -29,14 +34,9 @@ import { Settlement } from "../settlement/Settlement.ts"
 export const WRONG_CODES_AT_MOST = 5
 
 /** A charge whose record is written and whose payer has no other charge in progress. */
-export interface Placement {
+export interface Placement extends Pick<ChargeOrder, "corridor" | "source" | "otp" | "redirectUrl" | "payer"> {
   readonly collection: Collection
-  readonly corridor: Corridor
-  readonly source: MomoParty
   readonly partyHash: Uint8Array
-  readonly otp: Otp | null
-  readonly redirectUrl: string | null
-  readonly payer: PayerDetails | null
   /** The request's key; null when it sent none. */
   readonly claim: Claim | null
   /** When the record was written, or leased for its code. After too long a suspension it is not sent. */

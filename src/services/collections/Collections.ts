@@ -21,8 +21,7 @@ import {
 } from "../../domain/errors/Terminal.ts"
 import type { Instant } from "../../domain/Instant.ts"
 import { maskedNumber } from "../../domain/Masking.ts"
-import type { MinorUnits } from "../../domain/Money.ts"
-import type { MomoParty, PayerDetails } from "../../domain/Party.ts"
+import type { MomoParty } from "../../domain/Party.ts"
 import { payerIdentity } from "../../domain/PartyIdentity.ts"
 import type { Collection } from "../../domain/Payment.ts"
 import { stampOf } from "../../domain/ProviderAccount.ts"
@@ -39,7 +38,7 @@ import { Velocity } from "../admission/Velocity.ts"
 import { newRecord, recordOpener } from "../NewRecord.ts"
 import type { Claim, FreshClaim } from "../ports/Idempotency.ts"
 import { Policy } from "../ports/Policy.ts"
-import type { Otp, Provider } from "../ports/Provider.ts"
+import { type ChargeOrder, type Otp, type Provider } from "../ports/Provider.ts"
 import { Vault } from "../ports/Vault.ts"
 import { requireWithinNetworkLimits } from "../routing/NetworkLimits.ts"
 import { Routes } from "../routing/Routes.ts"
@@ -49,17 +48,13 @@ import { ChargeDispatch, type Charger, chargersFor, contractFeeOf, firstToTake, 
 import { ChargeGuard, type LastCharge } from "./ChargeGuard.ts"
 import { codeSender } from "./CodeSender.ts"
 
-export interface CollectionCommand {
-  readonly amount: MinorUnits
+export interface CollectionCommand extends Pick<ChargeOrder, "amount" | "redirectUrl" | "narration" | "payer"> {
   readonly currency: Currency
   readonly country: string
   readonly method: "momo" | "bank" | "card"
   readonly source: MomoParty | null
-  readonly redirectUrl: string | null
-  readonly narration: string | null
   /** JSON text of an object, compact. */
   readonly metadata: string
-  readonly payer: PayerDetails | null
   /** The code that the payer entered; null starts the code flow in a corridor that requires one. */
   readonly otp: Otp | null
 }

@@ -15,10 +15,7 @@ export interface SigningKey extends Pick<KeyTerms, "addresses"> {
   readonly lastUsedAt: Instant | null
 }
 
-export interface NewKey extends KeyTerms {
-  readonly caller: Caller
-  readonly apiKeyHash: Uint8Array
-  readonly signingSecret: Redacted.Redacted
+export interface NewKey extends KeyTerms, Pick<SigningKey, "caller" | "apiKeyHash" | "signingSecret"> {
   readonly createdAt: Instant
 }
 

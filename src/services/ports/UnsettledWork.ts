@@ -2,6 +2,7 @@ import { Context, type Effect, Schema } from "effect"
 import { Currency } from "../../domain/Currency.ts"
 import { AppId, Mode, Reference } from "../../domain/Ids.ts"
 import { Instant } from "../../domain/Instant.ts"
+import type { RecordFilter } from "./Transactions.ts"
 
 /**
  * A transaction whose outcome is unknown or overdue. `review`: it waits for an operator. `unknown`: its provider did not
@@ -36,22 +37,15 @@ export const UnsettledTransaction = Schema.Struct({
 export type UnsettledTransaction = typeof UnsettledTransaction.Type
 
 /** Null for no filter. */
-export interface UnsettledFilter {
-  readonly provider: string | null
+export interface UnsettledFilter
+  extends Pick<
+    RecordFilter,
+    "appId" | "mode" | "provider" | "corridor" | "createdFrom" | "currency" | "amountFrom" | "amountTo"
+  > {
   readonly kind: typeof UnsettledKind.Type | null
-  readonly mode: Mode | null
-  readonly appId: AppId | null
   readonly state: UnsettledState | null
-  /** Of payouts and collections; an exchange has none. */
-  readonly corridor: { readonly country: string; readonly currency?: string; readonly method?: string } | null
-  /** Inclusive. */
-  readonly createdFrom: Instant | null
   /** Exclusive: pass the time of an earlier look to get only what existed then. */
   readonly createdBefore: Instant | null
-  readonly currency: Currency | null
-  /** In minor units; both bounds are inclusive. */
-  readonly amountFrom: bigint | null
-  readonly amountTo: bigint | null
 }
 
 export interface UnsettledPlace {

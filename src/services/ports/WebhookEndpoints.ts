@@ -1,22 +1,13 @@
 import { Context, type Effect, type Option, type Redacted } from "effect"
-import type { EventType } from "../../domain/Event.ts"
 import type { AppId, Mode } from "../../domain/Ids.ts"
 import type { Instant } from "../../domain/Instant.ts"
-import type { EndpointName, WebhookEndpoint } from "../../domain/WebhookEndpoint.ts"
+import type { WebhookEndpoint } from "../../domain/WebhookEndpoint.ts"
 import type { AuditedChange } from "./AuditLog.ts"
 
-export interface EndpointId {
-  readonly appId: AppId
-  readonly mode: Mode
-  readonly name: EndpointName
-}
+export type EndpointId = Pick<WebhookEndpoint, "appId" | "mode" | "name">
 
 /** An endpoint as the tenant configures it. */
-export interface EndpointSettings extends EndpointId {
-  readonly url: string
-  readonly events: ReadonlyArray<EventType>
-  readonly enabled: boolean
-}
+export interface EndpointSettings extends EndpointId, Pick<WebhookEndpoint, "url" | "events" | "enabled"> {}
 
 export interface PutEndpoint extends EndpointSettings {
   readonly secret: Redacted.Redacted

@@ -1,14 +1,11 @@
 import { Context, type Effect, type Redacted } from "effect"
-import type { AppId, Mode, Reference } from "../../domain/Ids.ts"
+import { type DeliveryAttempt } from "../../domain/Delivery.ts"
+import type { Reference } from "../../domain/Ids.ts"
 import type { Instant } from "../../domain/Instant.ts"
-import type { EndpointName } from "../../domain/WebhookEndpoint.ts"
+import { type WebhookEndpoint } from "../../domain/WebhookEndpoint.ts"
 
 /** An endpoint to which a tenant's events of one mode are sent. */
-export interface SigningEndpoint {
-  readonly appId: AppId
-  readonly mode: Mode
-  readonly name: EndpointName
-  readonly url: string
+export interface SigningEndpoint extends Pick<WebhookEndpoint, "appId" | "mode" | "name" | "url"> {
   readonly secret: Redacted.Redacted
   /** The secret before the last rotation, which signs beside the new one for 24 h; absent otherwise. */
   readonly previousSecret?: Redacted.Redacted
@@ -31,14 +28,8 @@ export interface DueDelivery {
   readonly traceparent?: string | null
 }
 
-export interface FinishedAttempt {
+export interface FinishedAttempt extends DeliveryAttempt {
   readonly delivery: DueDelivery
-  readonly at: Instant
-  readonly durationMs: number
-  /** Null when there was no response. */
-  readonly status: number | null
-  /** The first bytes of the response, or why there was none. */
-  readonly excerpt: string
 }
 
 export type AttemptOutcome =

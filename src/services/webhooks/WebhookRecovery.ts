@@ -1,11 +1,7 @@
 import { Effect } from "effect"
-import type { EventType } from "../../domain/Event.ts"
-import type { AppId, Mode } from "../../domain/Ids.ts"
 import type { Instant } from "../../domain/Instant.ts"
-import type { EndpointName } from "../../domain/WebhookEndpoint.ts"
-import type { AuditedChange } from "../ports/AuditLog.ts"
 import { RandomSource } from "../ports/RandomSource.ts"
-import { type DeliveryCursor, WebhookDeliveries } from "../ports/WebhookDeliveries.ts"
+import { type DeliveryCursor, type RecoveryStep, WebhookDeliveries } from "../ports/WebhookDeliveries.ts"
 
 /** How long events are stored and can be recovered. */
 export const EVENTS_KEPT_MS = 30 * 24 * 3_600_000
@@ -21,15 +17,8 @@ export interface Recovered {
   readonly resumeAt: Instant | null
 }
 
-interface Wish {
-  readonly appId: AppId
-  readonly mode: Mode
-  readonly endpoint: EndpointName
+interface Wish extends Omit<RecoveryStep, "from" | "ids" | "dueAtMost"> {
   readonly since: Instant
-  readonly until: Instant
-  readonly before?: Instant
-  readonly types?: ReadonlyArray<EventType>
-  readonly change: AuditedChange
 }
 
 /** Sends a tenant's events to one endpoint again, oldest first. `stepped` runs after each step. */

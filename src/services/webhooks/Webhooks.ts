@@ -1,5 +1,5 @@
 import { Clock, Context, Effect, Option, Redacted } from "effect"
-import type { Delivery, DeliveryStatus } from "../../domain/Delivery.ts"
+import type { Delivery } from "../../domain/Delivery.ts"
 import { type EventType, encodeEvent } from "../../domain/Event.ts"
 import type { RateLimited } from "../../domain/errors/Retriable.ts"
 import { invalid, NotFound, type ValidationFailed } from "../../domain/errors/Terminal.ts"
@@ -19,25 +19,19 @@ import { type TenantChange, tenantChange } from "../ports/AuditLog.ts"
 import type { PageAfter } from "../ports/Page.ts"
 import { Policy } from "../ports/Policy.ts"
 import { RandomSource } from "../ports/RandomSource.ts"
-import { type DeliveryCursor, type EventFilter, type EventPage, WebhookDeliveries } from "../ports/WebhookDeliveries.ts"
+import {
+  type DeliveryCursor,
+  type DeliveryQuery,
+  type EventFilter,
+  type EventPage,
+  WebhookDeliveries
+} from "../ports/WebhookDeliveries.ts"
 import { WebhookEndpoints } from "../ports/WebhookEndpoints.ts"
 import { endpointUrlProblem } from "./EndpointAddress.ts"
 import { WebhookDispatcher } from "./WebhookDispatcher.ts"
 import { EVENTS_KEPT_MS, makeRecovery, type Recovered } from "./WebhookRecovery.ts"
 
-export interface EndpointCommand {
-  readonly url: string
-  readonly events: ReadonlyArray<EventType>
-  readonly enabled: boolean
-}
-
-interface DeliveriesQuery {
-  /** Null for all endpoints. */
-  readonly endpoint: EndpointName | null
-  readonly status: DeliveryStatus | null
-  readonly limit: number
-  readonly after: DeliveryCursor | null
-}
+export type EndpointCommand = Pick<WebhookEndpoint, "url" | "events" | "enabled">
 
 export interface RecoverCommand {
   readonly endpoint: EndpointName
@@ -71,7 +65,7 @@ export class Webhooks extends Context.Service<
     readonly test: (caller: Caller, name: EndpointName) => Effect.Effect<Delivery, NotFound | ValidationFailed>
     readonly deliveries: (
       caller: Caller,
-      query: DeliveriesQuery
+      query: Omit<DeliveryQuery, "appId" | "mode">
     ) => Effect.Effect<{ readonly items: ReadonlyArray<Delivery>; readonly next: DeliveryCursor | null }>
     /** Any text is a valid id. The same bytes are sent with the same id. */
     readonly redeliver: (caller: Caller, id: string) => Effect.Effect<Delivery, NotFound | ValidationFailed>
