@@ -40,11 +40,11 @@ export const reportOf = (fact: Fact): string | null => {
   }
 }
 
-/** What stands before the yield of an exchange in the report of its success. */
+/** Stands before the yield of an exchange in the report of its success. */
 const BROUGHT = ", brought "
 
 /**
- * What the provider last reported that an exchange yielded, such as "34864 KES", where that is not the record's amount: the
+ * The yield of an exchange by the provider's last report, such as "34864 KES", where that is not the record's amount: the
  * amount of an exchange that was not booked is only the quoted one. Null where it reported none, or the record's.
  */
 export const reportedYield = ({ destinationAmount, destinationCurrency, ruling, said = [] }: Exchange): string | null => {
