@@ -104,7 +104,6 @@ const onOneServer: ReadonlyArray<Exception> = [
       "FROM open_work w WHERE (w.app_id, w.reference) > ($1, $2) ORDER BY w.app_id, w.reference OFFSET $3 LIMIT 1",
       "(count(*) FILTER (WHERE w.is_open))::int AS open, (count(*) FILTER (WHERE NOT w.is_open))::int AS followed",
       "sum(receivable_minor)::bigint AS receivable FROM float_positions WHERE true GROUP BY mode, currency",
-      "SELECT ceil(extract(epoch FROM max(expires_at)) * 1000)::float8 AS at FROM nonces",
       "FROM provider_references p JOIN transactions t ON t.app_id = p.app_id AND t.reference = p.reference"
     ]
   ),
@@ -115,6 +114,7 @@ const onOneServer: ReadonlyArray<Exception> = [
       "WITH RECURSIVE owed AS",
       "WITH RECURSIVE step AS MATERIALIZED",
       "SELECT app_id, reference FROM open_work WHERE is_open AND next_poll_at <= $1::timestamptz",
+      "SELECT expires_at FROM nonces WHERE expires_at <= $1::timestamptz",
       "SELECT app_id, key_id, nonce FROM nonces WHERE expires_at <= $1::timestamptz",
       "WITH since AS (UPDATE kept_since k",
       "WITH old AS MATERIALIZED ( SELECT",

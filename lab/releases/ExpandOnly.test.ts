@@ -59,6 +59,7 @@ const contract: ReadonlyArray<readonly [SteppedMigration, string]> = [
   [of(check, "ALTER TABLE tenants VALIDATE CONSTRAINT short"), "constraint tenants.short reads every row under a lock"],
   [of("CREATE INDEX typed ON events (app_id, type)"), "index events.typed is built while nobody can write: a step of its own"],
   [of("DROP INDEX payer_locks_by_age"), "index payer_locks.payer_locks_by_age is taken away"],
+  [of({ form: "drop", index: "payer_locks_by_age" }), "index payer_locks.payer_locks_by_age is taken away"],
   [
     of({ form: "index", name: "once", table: "tenants", definition: "(created_at)", unique: true }),
     "index tenants.once refuses rows that the release before writes"

@@ -54,18 +54,20 @@ export const NoncesPg = layerOf(Nonces)(function* () {
     isLockTimeout
   })
 
-  /** The latest expiry among those that have expired by then; null when none has. */
-  const lastEnded = Effect.fnUntraced(function* (now: Instant) {
-    const { rows } = yield* everyTenant.read((of) =>
-      ends(
-        sql`SELECT ceil(extract(epoch FROM max(expires_at)) * 1000)::float8 AS at FROM nonces WHERE expires_at <= ${iso(now)}::timestamptz ${of("app_id")}`
-      )
+  /**
+   * The latest expiry among so many of those that have expired by then; null when none has. It reads the table, which contains
+   * the requests of a few minutes, until it has found so many: an index by expiry would cost each request an entry.
+   */
+  const lastEnded = Effect.fnUntraced(function* (now: Instant, limit: number) {
+    const { rows } = yield* everyTenant.sweep((of) =>
+      ends(sql`SELECT ceil(extract(epoch FROM max(e.expires_at)) * 1000)::float8 AS at FROM (
+        SELECT expires_at FROM nonces WHERE expires_at <= ${iso(now)}::timestamptz ${of("app_id")} LIMIT ${limit}) e`)
     )
     return rows.reduce<Instant | null>((last, { at }) => (at === null || (last !== null && at <= last) ? last : at), null)
   })
 
   const prune = Effect.fn("Nonces.prune")(function* (now: Instant, limit: number) {
-    const last = yield* lastEnded(now)
+    const last = yield* lastEnded(now, limit)
     if (last === null) return 0
     // Recorded before they are removed: older requests have nothing that remembers their nonces.
     yield* sql`UPDATE clock_watch SET nonces_until = ${iso(last)}::timestamptz
@@ -73,7 +75,7 @@ export const NoncesPg = layerOf(Nonces)(function* () {
     const swept = (of: TenantFilter) => sql<Swept>`
       WITH expired AS MATERIALIZED (
         SELECT app_id, key_id, nonce FROM nonces WHERE expires_at <= ${iso(last)}::timestamptz ${of("app_id")}
-        ORDER BY expires_at LIMIT ${limit} FOR UPDATE SKIP LOCKED
+        LIMIT ${limit} FOR UPDATE SKIP LOCKED
       ),
       removed AS (
         DELETE FROM nonces n USING expired e WHERE n.app_id = e.app_id AND n.key_id = e.key_id AND n.nonce = e.nonce ${of("n.app_id")}

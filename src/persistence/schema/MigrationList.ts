@@ -189,5 +189,8 @@ export const migrationList: ReadonlyArray<Migration> = [
   expand("0063_reconciliations"),
   expand("0064_route_preferences"),
   { name: "0065_seeded_networks", steps: [batches(textOf("0065_seeded_networks"))] },
-  expand("0067_provider_switches", validate("console_proposals", "console_proposals_kind_check"))
+  expand("0067_provider_switches", validate("console_proposals", "console_proposals_kind_check")),
+  // Each signed request paid for it, and only the removal of expired nonces read it: the table contains the requests of a few
+  // minutes (`NoncesPg`).
+  { name: "0068_nonces_without_order", steps: [{ form: "drop", index: "nonces_expiring" }] }
 ]

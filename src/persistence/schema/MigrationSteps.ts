@@ -71,6 +71,9 @@ const runStep = (sql: SqlClient.SqlClient, place: StepPosition): Effect.Effect<v
         buildIndex(sql, step, { long: longStatement(sql), short: (text) => shortTransaction(sql, sql.unsafe(text)) }),
         markDone(sql, place)
       )
+    case "drop":
+      // Again if a process died meanwhile: what it left half dropped has the same name.
+      return Effect.andThen(longStatement(sql)(`DROP INDEX CONCURRENTLY IF EXISTS ${step.index}`), markDone(sql, place))
     case "validate":
       return Effect.andThen(
         longStatement(sql)(`ALTER TABLE ${step.table} VALIDATE CONSTRAINT ${step.constraint}`),

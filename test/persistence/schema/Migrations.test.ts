@@ -289,6 +289,22 @@ describe("a step of a migration", () => {
     )
   )
 
+  it.live("drops an index, and lets those through who write meanwhile", () =>
+    onTable((sql) =>
+      Effect.gen(function* () {
+        yield* sql`CREATE INDEX numbers ON rows_of_ours (number)`
+        const end = yield* inTheMiddle(sql`UPDATE rows_of_ours SET copied = 0 WHERE number = 1`)
+        const migrating = yield* Effect.forkChild(Migrations.apply([rowsOfOurs, next({ form: "drop", index: "numbers" })]))
+        yield* eventually(sql`SELECT FROM pg_locks WHERE locktype = 'virtualxid' AND NOT granted`, ({ length }) => length > 0)
+        yield* Effect.timeout(sql`UPDATE rows_of_ours SET copied = 0 WHERE number = 2`, "20 seconds")
+        yield* end
+        expect(yield* Fiber.join(migrating)).toStrictEqual([NAME])
+        const left = sql`SELECT indexrelid::regclass::text AS name FROM pg_index WHERE indrelid = 'rows_of_ours'::regclass`
+        expect(yield* left).toStrictEqual([{ name: "rows_of_ours_pkey" }])
+      })
+    )
+  )
+
   it.live("builds an index anew of which a process that ended left half, and does what is left of a migration only", () =>
     onTable((sql) =>
       Effect.gen(function* () {
