@@ -34,10 +34,7 @@ export const makeConcurrencyLimit = ({ money, reads }: RequestSlots) => {
   const taken = { money: 0, reads: 0, callbacks: 0, unsigned: 0 }
   const held = new Map<string, number>()
 
-  /**
-   * Takes a slot. `holder`: the tenant, the callback path (one per provider account), or the address of a client that sends
-   * unsigned requests.
-   */
+  /** Takes a slot. `holder`: the tenant, the callback path (one per provider account), or an unsigned client's address. */
   return (kind: SlotKind, holder: string): Effect.Effect<Release, RateLimited> =>
     Effect.suspend(() => {
       const name = `${kind}:${holder}`

@@ -69,8 +69,7 @@ const discard = (socket: Socket): void => {
     bytes += length
     if (bytes > DISCARDED_BYTES) socket.pause()
   })
-  // The parser may have paused the socket in the middle of a read. An empty chunk ends that read; without it no other would
-  // begin.
+  // The parser may have paused the socket within a read. An empty chunk ends that read; without it no other would begin.
   socket.push("")
   socket.resume()
 }

@@ -25,10 +25,7 @@ import { CommitsWaiting, nobodyLooks } from "../../services/ports/CommitsWaiting
  */
 export const BODY_MS = 30_000
 export const ARRIVAL_MS = 5_000
-/**
- * Replaces `ARRIVAL_MS` while commits wait for a standby, because the key of a signature may be read through a connection that
- * hangs in such a commit.
- */
+/** Replaces `ARRIVAL_MS` while commits wait for a standby: a signature's key may be read through a connection that hangs. */
 export const ARRIVAL_WHILE_COMMITS_WAIT_MS = 1_000
 /** Longer than a provider and the database together may take. */
 const LONGEST_WRITE_MS = 60_000

@@ -4,10 +4,7 @@ import { pathPattern } from "../../runtime/PathPattern.ts"
 import { Api } from "../api/Api.ts"
 import { Operation } from "../api/Operation.ts"
 
-/**
- * A method and a path template, such as `GET` and `/v1/payouts/{reference}`: the name of a route in logs, spans, idempotency
- * keys and limits.
- */
+/** A method and a path template, `GET /v1/payouts/{reference}`: a route's name in logs, spans, idempotency keys and limits. */
 export interface HttpRoute {
   readonly method: string
   readonly template: string

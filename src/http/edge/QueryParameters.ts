@@ -9,10 +9,7 @@ import { routeOf } from "./HttpRoutes.ts"
 /** The parameters of a query by name, as they were sent; all values when a name was sent more than once. */
 export type Search = Readonly<Record<string, string | Array<string>>>
 
-/**
- * A request's query as it was signed. A query that cannot be decoded cannot be signed either, so only an endpoint without
- * signature ever sees one.
- */
+/** A request's query as it was signed. One that cannot be decoded cannot be signed, so only an unsigned endpoint sees it. */
 export const searchOf = (target: string): Result.Result<Search, ValidationFailed> =>
   Result.map(Result.fromOption(queryParameters(queryOf(target)), undecodable), (parameters) => {
     const found = new Map<string, string | Array<string>>()

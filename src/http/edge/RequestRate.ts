@@ -94,10 +94,7 @@ const resolution = {
   ip: { count: 600, windowMs: MINUTE_MS, burst: 600 }
 } as const
 
-/**
- * Searching by a customer's number has a limit of its own, because it can be used to find out whose numbers a tenant has
- * (contract LIM-32).
- */
+/** Searching by a customer's number has its own limit, because it can find out whose numbers a tenant has (contract LIM-32). */
 const search = {
   route: "/v1/transactions/search",
   key: { count: 30, windowMs: MINUTE_MS, burst: 30 },

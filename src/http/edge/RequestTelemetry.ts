@@ -39,10 +39,7 @@ const candidates = labelledMetric((attributes: { readonly provider: string; read
 
 const MS_PER_SECOND = 1000
 
-/**
- * The counters that alerts use start at zero, because an alert does not notice the first increase of a counter that did not
- * exist.
- */
+/** The counters that alerts use start at zero: an alert does not notice the first increase of a new counter. */
 export const startErrorCounters = Effect.forEach(
   [
     { code: "internal_error", class: "ambiguous" },

@@ -110,8 +110,7 @@ export class Idempotent extends Context.Service<
       const vault = yield* Vault
       const policy = yield* Policy
       const rates = yield* RateLimits
-      // Returns the response of the work or of an alarm, whichever comes first. Nothing interrupts the work; the end of the
-      // scope waits for it.
+      // The response of the work or of an alarm, whichever is first. Nothing interrupts the work; the scope's end waits for it.
       const runDetached = withAlarms(yield* makeTimer, yield* Effect.scope)
       const commitsWaitAlarms = yield* commitsWaitAlarm
 
@@ -252,8 +251,7 @@ export class Idempotent extends Context.Service<
        * an ambiguous error the key stays with its transaction.
        */
       const settleKey = Effect.fnUntraced(function* (claim: Claim, error: ApiError) {
-        // Nothing was created for this key, so it may run again. A duplicate charge names a reference, but that of the earlier
-        // charge.
+        // Nothing was created for this key, so it may run again. A duplicate charge names the earlier charge's reference.
         if (error._tag === "duplicate_charge_in_flight" || classOf(error) === "retriable") {
           yield* idempotency.release(claim)
           return error

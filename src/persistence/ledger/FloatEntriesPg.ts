@@ -12,10 +12,7 @@ import { statementReader } from "./StatementPg.ts"
 
 /** The most recent interval, which is searched first; each further step back is twice as long. */
 const FIRST_STEP_MS = 900_000
-/**
- * No step back begins later than this. One more step takes about as long as all before it together, well below the statement
- * timeout.
- */
+/** No step back begins later. One more takes about as long as all before it, well below the statement timeout. */
 const LOOK_FOR_MS = 4_000
 
 const Balance = { available: Schema.BigInt, reserved: Schema.BigInt }

@@ -20,10 +20,7 @@ export interface Changes {
   readonly to: Instant | null
 }
 
-/**
- * Rules that depend on no record's past, but on what operators did, on a week's windows, or on when rows were removed. They are
- * applied unchanged.
- */
+/** Rules that depend on what operators did, on a week's windows, or on when rows were removed. They are applied unchanged. */
 const asTheyStand = [
   "console_postings_have_two_people",
   "windows_are_counted",
@@ -123,10 +120,7 @@ const besides: Readonly<Record<string, Forms>> = {
   }
 }
 
-/**
- * A key that was claimed long before its record, by a request that died and was repeated, is found among all of its tenant's
- * keys.
- */
+/** A key claimed long before its record, by a request that died and was repeated, is found among all keys of its tenant. */
 const ofTenants: Forms = {
   idempotency_keys: "SELECT * FROM idempotency_keys WHERE app_id IN (SELECT app_id FROM pairs)"
 }
@@ -162,19 +156,13 @@ const ofFarKeys = lookedUp(
   "(SELECT DISTINCT app_id FROM far)",
   "l.app_id = s.app_id AND l.reference IN (SELECT reference FROM far)"
 )
-/**
- * Deliveries in an interval, by each tenant's index, because no index covers all tenants. A recovery's deliveries have another
- * time than their event.
- */
+/** Deliveries in an interval by each tenant's index: no index covers all. A recovery's deliveries are later than their event. */
 const deliveriesWhere = (isWithin: string) => `
   SELECT x.* FROM tenants n CROSS JOIN (VALUES ('live'), ('test')) AS m(mode)
   CROSS JOIN LATERAL (SELECT * FROM deliveries l WHERE l.app_id = n.app_id AND l.mode = m.mode AND ${isWithin} OFFSET 0) x`
 const namedOfStretch = `SELECT * FROM named_deliveries l WHERE ${inStretch("l.created_at")}`
 
-/**
- * The rules that are applied to all history one interval after another: each reads a growing table that cannot be sliced by
- * reference.
- */
+/** The rules that walk all history by intervals: each reads a growing table that cannot be sliced by reference. */
 const ofStretches = [
   "keys_are_linked",
   "records_have_their_key",
@@ -188,10 +176,7 @@ const ofStretches = [
 ]
 export const isAskedOfStretches = ({ rule }: LedgerRule): boolean => ofStretches.includes(rule)
 
-/**
- * Additional rows for a walk through all intervals, which has to see every row: rows of the interval to which no changed record
- * leads.
- */
+/** Additional rows for a walk through all intervals, which has to see every row: those to which no changed record leads. */
 const ofNoRecord: Readonly<Record<string, (query: string, rule: string) => string>> = {
   idempotency_keys: (query) => `${query} UNION ${ofFarKeys}`,
   deliveries: (query, rule) =>
@@ -276,10 +261,7 @@ export const valuesOf = ({ appIds, from, references, to }: Changes, statement: s
 
 const pairs = rowsOf(Schema.Struct({ appId: Schema.String, reference: Schema.String }))
 
-/**
- * One query for each table that names records, adjustments or events: those written in the interval, and at its open end
- * everything that is open.
- */
+/** One query per table that names records, adjustments or events: those written in the interval, or open at its open end. */
 const written = (to: Instant | null): ReadonlyArray<string> => [
   `SELECT app_id, reference FROM journal WHERE ${between("at")}`,
   `SELECT app_id, reference FROM transactions WHERE ${between("created_at")}`,

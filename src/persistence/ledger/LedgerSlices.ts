@@ -4,19 +4,13 @@ import type { Distribution } from "../connection/Distribution.ts"
 import { rowsOf } from "../connection/Rows.ts"
 import { breachesStatement, type LedgerRule } from "./LedgerRule.ts"
 
-/**
- * Some references with their tenants; on Citus all of one tenant. Everything that is stored under them is checked together, in
- * one snapshot.
- */
+/** Some references with their tenants; on Citus all of one tenant. All that is stored under them is checked in one snapshot. */
 export interface Slice {
   readonly appIds: ReadonlyArray<string>
   readonly references: ReadonlyArray<string>
 }
 
-/**
- * The tables and views that a slice restricts. Each has an index that begins with the tenant and the reference, in either
- * order.
- */
+/** The tables and views that a slice restricts. Each has an index that begins with tenant and reference, in either order. */
 const narrowed = ["transactions", "journal", "postings", "transaction_history", "float_adjustments", "open_work"]
 
 /**
@@ -45,10 +39,7 @@ const ofOneRecord: ReadonlySet<string> = new Set([
   "history_is_as_written",
   "calls_are_as_written"
 ])
-/**
- * Rules that compare a record with rows to which its columns lead. Some lead to another tenant, which cannot be queried on
- * Citus.
- */
+/** Rules that compare a record with rows to which its columns lead. Some lead to another tenant, which Citus cannot query. */
 const ofLinkedRows: ReadonlySet<string> = new Set([
   "outcomes_were_told",
   "provider_references_are_found",
@@ -237,10 +228,7 @@ export const ledgerSlices = (sql: SqlClient.SqlClient) => ({
       }
     }
   }),
-  /**
-   * Of the next `size` records of all tenants, those with no lines, which no tenant's slice contains. `reached` is null at the
-   * end.
-   */
+  /** Of the next `size` records of all tenants, those without lines, which are in no slice. `reached` is null at the end. */
   unwrittenAfter: Effect.fnUntraced(function* (after: string | null, size: number) {
     const from = after === null ? "true" : "t.reference > $1::text"
     const values = after === null ? [] : [after]

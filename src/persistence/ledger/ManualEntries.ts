@@ -149,8 +149,7 @@ export const manualEntries = ({ applyAll, randomSource, sql, trail }: Tools) => 
 
   const adjust = Effect.fn("FloatLedger.adjust")(
     function* (adjustment: Adjustment) {
-      // An open step holds a shared lock on this row until its commit, so a record that `isRecord` does not see was not opened
-      // before.
+      // An open step holds a shared lock on this row until its commit: a record that `isRecord` does not see was not opened.
       const tenants = yield* sql`SELECT 1 FROM tenants WHERE app_id = ${adjustment.appId} FOR NO KEY UPDATE`
       if (tenants.length === 0) return { _tag: "NoTenant" } satisfies AdjustmentOutcome
       const row = yield* lockPosition(adjustment)

@@ -166,10 +166,7 @@ export const statementReader = (sql: SqlClient.SqlClient): FloatEntries["Service
 const NOTHING: FloatBalance = { available: 0n, reserved: 0n }
 const OVERTAKEN = "is of a page that an entry came in before meanwhile: begin again without it"
 
-/**
- * The rows of a page. When others follow, it ends before the newest ones if possible, because an older one may still be
- * committed.
- */
+/** The rows of a page. When others follow, it ends before the newest ones: an older one may still be committed. */
 const pageOf = (found: ReadonlyArray<Row>, atMost: number, settled: Instant): ReadonlyArray<Row> => {
   if (found.length <= atMost) return found
   const page = found.slice(0, atMost)

@@ -52,10 +52,7 @@ const attributesOf = (record: Transaction) => ({
 const corridorName = ({ country, currency, direction, method }: CorridorKey): string =>
   [country, currency, direction, method].join("/")
 
-/**
- * One statement for steps of many requests: its span is linked to all of theirs. A single step's statement is in the trace of
- * its request.
- */
+/** One statement for steps of many requests: its span links to all of theirs. A single step's is in its request's trace. */
 export const linkedBatch =
   <Step extends { readonly traceparent: string | null }>(
     step: "open" | "apply",

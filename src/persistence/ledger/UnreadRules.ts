@@ -40,10 +40,7 @@ export const failing = <A, E, R>(work: Effect.Effect<A, E, R>): Effect.Effect<A,
 
 /** For rules that meet an unreadable row or file: reports it as their difference, and continues with the other rules. */
 export const unreadRules = (sql: SqlClient.SqlClient, { isDistributed }: Distribution["Service"]) => {
-  /**
-   * The table that a file belongs to. On Citus the file may be another server's, which alone knows, and the catalogue may
-   * itself be damaged.
-   */
+  /** The table of a file. On Citus another server alone may know it, and the catalogue may itself be damaged. */
   const subjectOf = Effect.fnUntraced(function* (words: string) {
     const { file = "", place = "", tablespace } = FILE.exec(words)?.groups ?? {}
     if (file === "" || isDistributed) return SOME_FILE

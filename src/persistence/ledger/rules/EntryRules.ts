@@ -85,8 +85,7 @@ export const entryRules: ReadonlyArray<LedgerRule> = [
   {
     rule: "corrections_are_one_a_case",
     counted: "SELECT count(*) FROM journal WHERE phase = 'correct'",
-    // A case is opened by a reported fact, never by a ruling: between two corrections of a record there is a line of another
-    // actor.
+    // A reported fact opens a case, never a ruling: between two corrections of a record is a line of another actor.
     broken: `
       WITH lines AS (
         SELECT j.app_id, j.reference, j.slot, j.phase, j.revision,
@@ -159,10 +158,7 @@ const allowedPostings = Object.entries(postable).flatMap(([kind, phases]) =>
   )
 )
 
-/**
- * An entry is in its own slot and moves only the accounts of its kind. Without these rules, further balanced postings could be
- * added.
- */
+/** An entry is in its own slot and moves only its kind's accounts: otherwise balanced postings could be added. */
 export const accountRules: ReadonlyArray<LedgerRule> = [
   {
     rule: "entries_stand_in_their_slot",
