@@ -1,6 +1,7 @@
 import { createHmac, createSecretKey, type KeyObject } from "node:crypto"
 import { Clock, Context, Effect, Random, Redacted } from "effect"
 import type { Instant } from "../../domain/Instant.ts"
+import { maskedText } from "../../domain/Masking.ts"
 import { type WebhookMessage, webhookHeaders, webhookHmacKey, webhookSigningText } from "../../domain/StandardWebhook.ts"
 import { nextAttempt } from "../../domain/WebhookRetrySchedule.ts"
 import { layerOf } from "../../runtime/ServiceLayer.ts"
@@ -44,8 +45,9 @@ export class WebhookDispatcher extends Context.Service<
 
     const record = (delivery: DueDelivery, at: Instant, answer: EndpointResponse) =>
       Effect.flatMap(Clock.currentTimeMillis, (endedAt) => {
-        const { excerpt, status } = answer
-        const attempt = { delivery, at, durationMs: endedAt - at, status, excerpt }
+        const { status } = answer
+        // An endpoint's own words, such as its error page, may quote a customer's number.
+        const attempt = { delivery, at, durationMs: endedAt - at, status, excerpt: maskedText(answer.excerpt) }
         const verdict = isSuccess(answer) ? isDelivered : status === GONE ? isGone : postponed(delivery, endedAt, answer)
         return Effect.flatMap(verdict, (verdict) => Effect.as(outbox.recordAttempt(attempt, verdict), { answer, verdict }))
       })

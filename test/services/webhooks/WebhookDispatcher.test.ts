@@ -143,6 +143,15 @@ describe("WebhookDispatcher", () => {
     })
   )
 
+  it.effect("keeps of a number or an e-mail address in an answer its end alone", () =>
+    Effect.gen(function* () {
+      const page = "No customer +256 772 123456, ada@shop.example, in line 1207 at 2026-01-31T12:00:00Z"
+      const { url } = yield* receiver((response) => response.writeHead(500).end(page))
+      const [settled] = yield* dispatched([delivery(url, newSecret())])
+      expect(settled?.attempt.excerpt).toBe("No customer ••••3456, ••••a, in line 1207 at 2026-01-31T12:00:00Z")
+    })
+  )
+
   it.effect("gives up an endpoint that does not answer within 15 s", () =>
     Effect.gen(function* () {
       const asked = yield* Deferred.make<void>()
