@@ -112,7 +112,8 @@ interface Sending {
 const ask = ({ agent, timer, wholeMs }: Sending, request: Dispatcher.DispatchOptions): Effect.Effect<EndpointResponse> =>
   Effect.callback((resume) => {
     const received: Received = { status: null, retryAfter: null, bytes: 0 }
-    const chunks: Array<Buffer> = []
+    // Its first bytes are copied: a piece of a response keeps everything in memory that arrived with it.
+    const first = Buffer.alloc(EXCERPT_BYTES)
     let sent: Dispatcher.DispatchController | undefined
     let isOver = false
     const end = (problem: string, excerpt = CUT_OFF, unsent = NOT_REACHED) => {
@@ -122,7 +123,8 @@ const ask = ({ agent, timer, wholeMs }: Sending, request: Dispatcher.DispatchOpt
       const { retryAfter, status } = received
       // An earlier failure reveals the endpoint's name, address and certificate: the tenant gets our own sentence instead.
       const without = { status, excerpt: sent === undefined ? unsent : excerpt, retryAfter, problem }
-      const response = status === null ? without : { status, excerpt: textOf(chunks), retryAfter, problem: null }
+      const response =
+        status === null ? without : { status, excerpt: textOf(first.subarray(0, received.bytes)), retryAfter, problem: null }
       // Not on the stack of the parser, which is still processing these bytes.
       queueMicrotask(() => resume(Effect.succeed(response)))
     }
@@ -144,8 +146,7 @@ const ask = ({ agent, timer, wholeMs }: Sending, request: Dispatcher.DispatchOpt
         received.retryAfter = typeof retryAfter === "string" ? retryAfter : null
       },
       onResponseData: (_controller, chunk) => {
-        chunks.push(chunk)
-        received.bytes += chunk.length
+        received.bytes += chunk.copy(first, received.bytes)
         if (received.bytes >= EXCERPT_BYTES) giveUp("")
       },
       onResponseEnd: () => end(""),
@@ -155,8 +156,7 @@ const ask = ({ agent, timer, wholeMs }: Sending, request: Dispatcher.DispatchOpt
   })
 
 /** Text that PostgreSQL can store. */
-const textOf = (chunks: ReadonlyArray<Buffer>): string =>
-  Buffer.concat(chunks).subarray(0, EXCERPT_BYTES).toString("utf8").replaceAll("\u0000", "\uFFFD")
+const textOf = (bytes: Buffer): string => bytes.toString("utf8").replaceAll("\u0000", "\uFFFD")
 
 const guardedConnector = (allowLoopback: boolean, connectMs: number, names: EndpointNames): buildConnector.connector => {
   const check = (protocol: string) => (address: string) => addressProblem(address, protocol, allowLoopback)

@@ -1,4 +1,6 @@
 import { createServer, type Socket } from "node:net"
+import { setFlagsFromString } from "node:v8"
+import { runInNewContext } from "node:vm"
 import type * as Undici from "@effect/platform-node/Undici"
 import { describe, expect, it } from "@effect/vitest"
 import { Context, Effect, Fiber, Layer } from "effect"
@@ -33,6 +35,15 @@ const posted = (url: string, connectMs = WHOLE_MS, wholeMs = WHOLE_MS) =>
     Effect.provide(Layer.provide(endpointConnection({ nameMs: connectMs, connectMs, wholeMs }), fakePolicy({})))
   )
 
+const PIECES = 400
+setFlagsFromString("--expose-gc")
+const collectGarbage = runInNewContext("gc")
+/** The bytes of all buffers that are still in use. */
+const kept = (): number => {
+  collectGarbage()
+  return process.memoryUsage().arrayBuffers
+}
+
 /** Takes connections and says nothing. */
 const mute = Effect.acquireRelease(
   Effect.promise(async () => {
@@ -60,6 +71,27 @@ describe("TenantConnection", () => {
       expect(yield* posted(other)).toEqual({ status: 204, excerpt: "", retryAfter: null, problem: null })
       expect(received).toHaveLength(1)
     })
+  )
+
+  it.live("keeps the bytes of an answer alone, and nothing that arrived between them", () =>
+    Effect.gen(function* () {
+      const { sockets, url } = yield* mute
+      const before = kept()
+      const post = yield* Effect.forkChild(posted(url.replace("https:", "http:"), WHOLE_MS, 30_000))
+      yield* eventually(
+        Effect.sync(() => sockets.length),
+        (count) => count === 1
+      )
+      const [socket] = sockets
+      if (socket === undefined) throw new Error("nobody connected")
+      socket.write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
+      const piece = `1;between=${"x".repeat(60_000)}\r\ny\r\n`
+      for (let sent = 0; sent < PIECES; sent++)
+        yield* Effect.promise(() => new Promise<void>((resolve) => socket.write(piece, () => setImmediate(resolve))))
+      expect(kept() - before).toBeLessThan((PIECES * piece.length) / 4)
+      socket.end("0\r\n\r\n")
+      expect(yield* Fiber.join(post)).toMatchObject({ status: 200, excerpt: "y".repeat(PIECES) })
+    }).pipe(Effect.scoped)
   )
 
   it.live("ignores interim responses before the final one", () =>
