@@ -47,8 +47,8 @@ class LongFirst extends BaseSequencer {
 
 const bounds = {
   // For what never comes; a machine that does much else takes ten times as long for what does.
-  testTimeout: 120_000,
-  hookTimeout: 120_000,
+  testTimeout: 600_000,
+  hookTimeout: 600_000,
   setupFiles: ["test/support/PropertySeed.ts", "test/support/SentStatements.ts"],
   // Node loads the modules as it does for a gateway, and shares what it has compiled with those that the tests start.
   experimental: { viteModuleRunner: process.features.typescript === false }

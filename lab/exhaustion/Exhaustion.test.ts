@@ -24,7 +24,7 @@ describe("a small disk", () => {
         "at the end": "written"
       })
     },
-    60_000
+    600_000
   )
 })
 

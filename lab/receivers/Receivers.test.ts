@@ -148,7 +148,7 @@ describe("receivers that fail", () => {
           { characters: expect.toSatisfy((length) => length <= 4096), late: `no answer within ${BOUNDS.wholeMs} ms` }
         ])
       }).pipe(Effect.provideService(References.MinimumLogLevel, "None")),
-    120_000
+    600_000
   )
 })
 

@@ -4,7 +4,7 @@ import { expect, it } from "vitest"
 
 const run = (...args: ReadonlyArray<string>) =>
   new Promise<{ readonly code: unknown; readonly out: string; readonly errors: string }>((done) =>
-    execFile(process.execPath, [resolve(import.meta.dirname, "main.ts"), ...args], { timeout: 20_000 }, (error, out, errors) =>
+    execFile(process.execPath, [resolve(import.meta.dirname, "main.ts"), ...args], { timeout: 300_000 }, (error, out, errors) =>
       done({ code: error === null ? 0 : error.code, out, errors })
     )
   )

@@ -7,6 +7,7 @@ import { pictures } from "../../src/observability/Gauges.ts"
 import { Management } from "../../src/observability/Management.ts"
 import { readExposition, sampled } from "../support/Exposition.ts"
 import { itWith } from "../support/Installed.ts"
+import { patiently } from "../support/PatientClock.ts"
 import { rawHead, STRANGE } from "../support/RawHead.ts"
 import { readSources } from "../support/Source.ts"
 import { AT, asked, management } from "./ManagementFixture.ts"
@@ -212,7 +213,7 @@ describe("the management port", () => {
       yield* Ref.set(standing, Effect.never)
       const scraping = yield* Effect.forkChild(get("/metrics"), { startImmediately: true })
       yield* Ref.set(standstill, Effect.succeed("commits wait"))
-      const pages = yield* Effect.all([Fiber.join(scraping), get("/metrics")]).pipe(Effect.timeout("4500 millis"))
+      const pages = yield* Effect.all([Fiber.join(scraping), get("/metrics")]).pipe(Effect.timeout("4500 millis"), patiently)
       expect(pages.map(({ body }) => sampled(readExposition(body), "gateway_database_up"))).toEqual([0, 0])
     })
   )

@@ -3,6 +3,7 @@ import { describe, expect, it, vi } from "@effect/vitest"
 import { Effect, Layer, Logger, Metric, References } from "effect"
 import { Environment, settings } from "../../src/App.ts"
 import { Telemetry } from "../../src/observability/Telemetry.ts"
+import { patiently } from "../support/PatientClock.ts"
 
 /** An OTLP/HTTP collector that keeps the bytes. */
 const collector = Effect.acquireRelease(
@@ -202,6 +203,6 @@ describe("Telemetry", () => {
     Effect.gen(function* () {
       const { endpoint } = yield* Effect.scoped(collector)
       yield* program.pipe(Effect.provide(telemetry({ OTEL_EXPORTER_OTLP_ENDPOINT: endpoint })))
-    }).pipe(Effect.timeout("10 seconds"))
+    }).pipe(Effect.timeout("10 seconds"), patiently)
   )
 })

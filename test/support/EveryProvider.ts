@@ -4,6 +4,7 @@ import { knownProviders } from "../../src/providers/Registry.ts"
 import { Tenants } from "../../src/services/ports/Tenants.ts"
 import { knownSimulators } from "../../src/simulator/Registry.ts"
 import type { Trial } from "../../src/simulator/SimulatorModule.ts"
+import { abortedAfter } from "./PatientClock.ts"
 import { momoCharge, momoPayout } from "./RequestBodies.ts"
 import type { Answer } from "./SignedClient.ts"
 import { changeCorridor, everyOther, type Gateway, Stack, tenantOn } from "./Stack.ts"
@@ -81,7 +82,7 @@ export const pinned = Effect.fnUntraced(function* (gateway: Gateway, provider: s
 export const finished = ({ text }: Answer) => {
   const action = decodeAnswer(text).data?.next_action ?? null
   if (action === null) return Effect.void
-  const visit = fetch(action.redirect_url, { signal: AbortSignal.timeout(LOADING_MS) }).then((page) => page.text())
+  const visit = fetch(action.redirect_url, { signal: abortedAfter(LOADING_MS) }).then((page) => page.text())
   return Effect.promise(() => visit.catch(() => ""))
 }
 

@@ -44,7 +44,7 @@ export interface Members {
 }
 
 const LOOKED_EVERY_MS = 20
-const WITHIN_MS = 60_000
+const WITHIN_MS = 300_000
 const run = promisify(execFile)
 
 /** What a copy of a running server brings along by itself, or must not. */

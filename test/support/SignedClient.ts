@@ -1,8 +1,9 @@
 import { createHash, createHmac, randomBytes } from "node:crypto"
 import { inspect } from "node:util"
-import { Clock, Effect, Option } from "effect"
+import { Effect, Option } from "effect"
 import { stringToSign } from "../../src/domain/StringToSign.ts"
 import { breachesOfDescription } from "./InterfaceDescription.ts"
+import { workedMs } from "./PatientClock.ts"
 
 export interface Key {
   readonly appId: string
@@ -79,13 +80,13 @@ const FIRST_PAUSE_MS = 20
 const LONGEST_PAUSE_MS = 160
 const SLOWER = 1.25
 
-/** Asks until the answer is the wanted one, at most so long. */
+/** Asks until the answer is the wanted one, at most so long: of the time in which this process could have had it. */
 export const eventually = Effect.fnUntraced(function* <A, E, R>(ask: Effect.Effect<A, E, R>, wanted: (answer: A) => boolean) {
-  const until = (yield* Clock.currentTimeMillis) + LONGEST_MS
+  const until = workedMs() + LONGEST_MS
   for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * SLOWER, LONGEST_PAUSE_MS)) {
     const answer = yield* ask
     if (wanted(answer)) return answer
-    if ((yield* Clock.currentTimeMillis) > until) return yield* Effect.die(new Error(`never came: ${inspect(answer)}`))
+    if (workedMs() > until) return yield* Effect.die(new Error(`never came: ${inspect(answer)}`))
     yield* Effect.sleep(pause)
   }
 })

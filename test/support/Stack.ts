@@ -31,6 +31,7 @@ import { WebhookEndpoints } from "../../src/services/ports/WebhookEndpoints.ts"
 import { knownSimulators, withSimulators } from "../../src/simulator/Registry.ts"
 import { type Running, startSimulator } from "../simulator/eversend/SimulatorFixture.ts"
 import { checkEvent } from "./InterfaceDescription.ts"
+import { patiently } from "./PatientClock.ts"
 import { asRuntime } from "./Postgres.ts"
 import { NOON } from "./SampleTransactions.ts"
 import { client, eventually, type Key } from "./SignedClient.ts"
@@ -77,7 +78,7 @@ export const gatewayOn = Effect.fnUntraced(function* (
   const simulated = withSimulators(settings, (provider) => simulator.baseUrls[provider] ?? "").providers
   const providers = simulated.filter(({ name }) => simulator.baseUrls[name] !== undefined)
   const ready = { ...settings, providers, databaseUrl: own, ownerUrl: null, databaseFolder: null, masterKey }
-  const context = yield* Layer.build(Layer.fresh(App.gateway(ready, BUILD)).pipe(Layer.provide(environment)))
+  const context = yield* patiently(Layer.build(Layer.fresh(App.gateway(ready, BUILD)).pipe(Layer.provide(environment))))
   const { address } = Context.get(context, HttpServer.HttpServer)
   const port = "port" in address ? address.port : 0
   const registry = Context.get(context, ProviderRegistry)

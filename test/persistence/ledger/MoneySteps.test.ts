@@ -187,7 +187,7 @@ it.live(
         expect(yield* compared).toStrictEqual(everyVerdict)
       })
     ),
-  240_000
+  600_000
 )
 
 it.live(
@@ -198,5 +198,5 @@ it.live(
         expect(yield* compare(ofOneTenant, STORIES_OF_ONE_TENANT)).toStrictEqual(everyVerdict)
       })
     ),
-  240_000
+  600_000
 )

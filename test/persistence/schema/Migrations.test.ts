@@ -250,7 +250,7 @@ describe("a step of a migration", () => {
         const migrating = yield* Effect.forkChild(Migrations.apply([rowsOfOurs, added]))
         yield* waitsForLock
         // It stands behind the step, which waits for the first one.
-        yield* Effect.timeout(sql`SELECT count(*) FROM rows_of_ours`, "20 seconds")
+        yield* Effect.timeout(sql`SELECT count(*) FROM rows_of_ours`, "5 minutes")
         yield* end
         expect(yield* Fiber.join(migrating)).toStrictEqual([NAME])
       })
@@ -277,7 +277,7 @@ describe("a step of a migration", () => {
         const index = { form: "index", name: "events_typed", table: "events", definition: "(app_id, type, created_at)" } as const
         const migrating = yield* Effect.forkChild(apply(next(index)))
         yield* waitsForLock
-        yield* Effect.timeout(write("2"), "20 seconds")
+        yield* Effect.timeout(write("2"), "5 minutes")
         yield* end
         expect(yield* Fiber.join(migrating)).toStrictEqual([NAME])
         const made = sql`

@@ -172,7 +172,7 @@ describe("partitions", () => {
       const { counted, opened, partitions, sql, told, whileOpen } = yield* stage
       const now = Date.UTC(2091, 4, 3)
       const step = (key: string) =>
-        Effect.map(opened(key, now), ({ verdict }) => verdict).pipe(Effect.timeout("20 seconds"), Effect.orDie)
+        Effect.map(opened(key, now), ({ verdict }) => verdict).pipe(Effect.timeout("5 minutes"), Effect.orDie)
       yield* partitions.prepare(now)
       expect(yield* whileOpen(partitions.prepare(Date.UTC(2091, 6, 3)), step("while made"))).toBe("Opened")
       yield* told("old", "2020-01-03", 3, "delivered")

@@ -305,5 +305,5 @@ it.live(
         expect(wholes).toStrictEqual([])
       }).pipe(Effect.provideContext(node))
     }).pipe(Effect.scoped),
-  120_000
+  600_000
 )

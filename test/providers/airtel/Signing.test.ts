@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process"
 import { generateKeyPairSync, type KeyObject } from "node:crypto"
-import { mkdtempSync, writeFileSync } from "node:fs"
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { expect, it } from "@effect/vitest"
@@ -32,11 +32,15 @@ const keyGiven = (key: KeyObject): Behaviour =>
 /** What another program makes of a secret text: OpenSSL shares no line with the gateway's own. */
 const opened = (privateKey: KeyObject, text: string, options: ReadonlyArray<string>): string => {
   const folder = mkdtempSync(join(tmpdir(), "airtel-"))
-  const [keyFile, input] = [join(folder, "key.pem"), join(folder, "text")]
-  writeFileSync(keyFile, privateKey.export({ format: "pem", type: "pkcs8" }))
-  writeFileSync(input, Buffer.from(text, "base64"))
-  const modes = options.flatMap((option) => ["-pkeyopt", option])
-  return execFileSync("openssl", ["pkeyutl", "-decrypt", "-inkey", keyFile, "-in", input, ...modes]).toString("utf8")
+  try {
+    const [keyFile, input] = [join(folder, "key.pem"), join(folder, "text")]
+    writeFileSync(keyFile, privateKey.export({ format: "pem", type: "pkcs8" }))
+    writeFileSync(input, Buffer.from(text, "base64"))
+    const modes = options.flatMap((option) => ["-pkeyopt", option])
+    return execFileSync("openssl", ["pkeyutl", "-decrypt", "-inkey", keyFile, "-in", input, ...modes]).toString("utf8")
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
 }
 
 const decrypted = (key: string, iv: string, text: string): string =>

@@ -17,7 +17,7 @@ import { eventually } from "../../support/SignedClient.ts"
 const SETTLING_MS = 10
 /** For answers that come. */
 const PATIENCE_MS = 10_000
-/** For answers that never come: long enough for all that is before them on a busy machine. */
+/** For answers that never come. By the patient clock it is enough for all that is before them. */
 export const IMPATIENCE_MS = 800
 
 /** Both modes of a provider, opened as a gateway opens them. */

@@ -7,6 +7,7 @@ import { withCapturedCall } from "../../../src/runtime/CapturedCall.ts"
 import type { ChargeOutcome, PayoutOutcome, StatusOutcome } from "../../../src/services/ports/Provider.ts"
 import { LARGER_FEE } from "../../../src/simulator/Endings.ts"
 import { collectionFee } from "../../../src/simulator/Fees.ts"
+import { abortedAfter } from "../../support/PatientClock.ts"
 import { ContractBench, collectionsOf, payoutsOf } from "./Fixture.ts"
 import { askOrder, chargeOrder, payoutOrder, type Way } from "./Orders.ts"
 
@@ -63,7 +64,7 @@ export const played = Effect.fnUntraced(function* (kind: MoneyCall, way: Way, en
 export const visited = (outcome: PayoutOutcome | ChargeOutcome): Effect.Effect<PayoutOutcome | ChargeOutcome> => {
   if (outcome._tag !== "NeedsRedirect") return Effect.succeed(outcome)
   const { redirectUrl, ...accepted } = outcome
-  const visit = fetch(redirectUrl, { signal: AbortSignal.timeout(LOADING_MS) }).then((page) => page.text())
+  const visit = fetch(redirectUrl, { signal: abortedAfter(LOADING_MS) }).then((page) => page.text())
   return Effect.promise(() =>
     visit.then(
       () => undefined,

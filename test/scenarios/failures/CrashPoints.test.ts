@@ -127,7 +127,7 @@ describe("a process killed between any two commits and started again", () => {
           expect(edges).toContain("before apply")
           expect(edges.at(-1)).not.toMatch(/^(before|after)/)
         }).pipe(Effect.scoped),
-      120_000
+      600_000
     )
   }
 })

@@ -1,4 +1,4 @@
-import { mkdtemp, writeFile } from "node:fs/promises"
+import { mkdtemp, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { expect, layer } from "@effect/vitest"
@@ -40,7 +40,10 @@ layer(Stack.layer({ RECONCILER_SCHEDULE: "1h" }), { excludeTestServices: true })
       const reference = Reference.make(referenceOf(yield* tenant.post("/v1/collections", momoCharge("0008"))))
       const { apply } = Context.get(gateway.context, Settlement)
       const hear = (fact: Fact) => apply({ reference, fact, actor: "callback" })
-      const folder = yield* Effect.promise(() => mkdtemp(join(tmpdir(), "rulings-")))
+      const folder = yield* Effect.acquireRelease(
+        Effect.promise(() => mkdtemp(join(tmpdir(), "rulings-"))),
+        (made) => Effect.promise(() => rm(made, { recursive: true, force: true }))
+      )
       const file = join(folder, "rulings.csv")
       const variables = { DATABASE_URL: Redacted.value(database), MASTER_KEY: Redacted.value(masterKey) }
       const rule = (...flags: ReadonlyArray<string>) =>

@@ -84,6 +84,6 @@ describe("the example of an operation in the reference", () => {
       await Promise.all([worker(), worker(), worker()])
       expect(answered.filter(([, code]) => typeof code !== "number" || code === 401)).toEqual([])
     },
-    120_000
+    600_000
   )
 })

@@ -95,6 +95,6 @@ describe("a process killed between any two steps of a failover and started again
           expect(edges.at(-1)).not.toMatch(/^(before|after)/)
           expect(ends).toContain(second === "refused" ? "beta failed" : "beta successful")
         }).pipe(Effect.scoped),
-      120_000
+      600_000
     )
 })

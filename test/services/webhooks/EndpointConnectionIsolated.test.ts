@@ -13,6 +13,7 @@ import {
   endpointConnection
 } from "../../../src/services/webhooks/EndpointConnection.ts"
 import { fakePolicy } from "../../fakes/FakePolicy.ts"
+import { patiently } from "../../support/PatientClock.ts"
 import { eventually } from "../../support/SignedClient.ts"
 import { receiver } from "../../support/WebhookReceiver.ts"
 
@@ -32,7 +33,8 @@ vi.mock("@effect/platform-node/Undici", async (original) => {
 
 const posted = (url: string, connectMs = WHOLE_MS, wholeMs = WHOLE_MS) =>
   Effect.flatMap(WebhookSender, ({ post }) => post({ url, headers: {}, body: "{}" })).pipe(
-    Effect.provide(Layer.provide(endpointConnection({ nameMs: connectMs, connectMs, wholeMs }), fakePolicy({})))
+    Effect.provide(Layer.provide(endpointConnection({ nameMs: connectMs, connectMs, wholeMs }), fakePolicy({}))),
+    patiently
   )
 
 const PIECES = 400
@@ -115,7 +117,8 @@ describe("TenantConnection", () => {
         for (const answer of waiting) answer()
       })
       const bounds = { nameMs: 5_000, connectMs: 5_000, wholeMs: 10_000 }
-      const sender = Context.get(yield* Layer.build(Layer.provide(endpointConnection(bounds), fakePolicy({}))), WebhookSender)
+      const connection = Layer.provide(endpointConnection(bounds), fakePolicy({}))
+      const sender = Context.get(yield* patiently(Layer.build(connection)), WebhookSender)
       const send = (to: string) => Effect.map(sender.post({ url: to, headers: {}, body: "{}" }), ({ excerpt }) => excerpt)
       const slow = Effect.forEach(Array(SLOW).fill(url), send, { concurrency: "unbounded" })
       const ending = yield* Effect.forkChild(slow)

@@ -6,6 +6,7 @@ import { WebhookSender } from "../../../src/services/ports/WebhookSender.ts"
 import { endpointConnection } from "../../../src/services/webhooks/EndpointConnection.ts"
 import { fakePolicy } from "../../fakes/FakePolicy.ts"
 import { nameServer } from "../../support/NameServer.ts"
+import { patiently } from "../../support/PatientClock.ts"
 import { eventually } from "../../support/SignedClient.ts"
 import { receiver } from "../../support/WebhookReceiver.ts"
 
@@ -14,9 +15,11 @@ const SHORT_MS = 300
 
 const senderOn = (nameServers: ReadonlyArray<string>, nameMs: number, webhookAllowLoopback = true) =>
   Effect.map(
-    Layer.build(
-      Layer.fresh(endpointConnection({ nameMs, connectMs: LONG_MS, wholeMs: LONG_MS }, nameServers)).pipe(
-        Layer.provide(fakePolicy({ webhookAllowLoopback }))
+    patiently(
+      Layer.build(
+        Layer.fresh(endpointConnection({ nameMs, connectMs: LONG_MS, wholeMs: LONG_MS }, nameServers)).pipe(
+          Layer.provide(fakePolicy({ webhookAllowLoopback }))
+        )
       )
     ),
     (context) => {

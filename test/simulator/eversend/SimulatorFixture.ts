@@ -10,6 +10,8 @@ import { Execution } from "../../../src/simulator/Facts.ts"
 import type { SimulatedProvider } from "../../../src/simulator/SimulatedProvider.ts"
 import { type SimulatorServer, simulatorServer } from "../../../src/simulator/SimulatorServer.ts"
 import { databaseFolder } from "../../support/DatabaseFolder.ts"
+import { abortedAfter, patiently } from "../../support/PatientClock.ts"
+import { eventually as eventuallyAsked } from "../../support/SignedClient.ts"
 
 const CLIENT = "simulator"
 const SECRET = "simulator-secret"
@@ -39,13 +41,15 @@ export const startSimulator = async (wish: Wish = {}) => {
   const runtime = ManagedRuntime.make(
     Layer.effect(
       Simulator,
-      simulatorServer({
-        host: "127.0.0.1",
-        controlPort: 0,
-        dataDir,
-        delayMs,
-        providers: [eversendSimulator([account(CLIENT, SECRET), account("other", "other-secret")]), ...beside]
-      })
+      patiently(
+        simulatorServer({
+          host: "127.0.0.1",
+          controlPort: 0,
+          dataDir,
+          delayMs,
+          providers: [eversendSimulator([account(CLIENT, SECRET), account("other", "other-secret")]), ...beside]
+        })
+      )
     )
   )
   const { baseUrls, controlUrl } = await runtime.runPromise(Effect.flatMap(Simulator, Effect.succeed))
@@ -58,7 +62,7 @@ export const startSimulator = async (wish: Wish = {}) => {
       method,
       headers: { "content-type": "application/json", ...headers, authorization: bearer },
       ...text,
-      signal: AbortSignal.timeout(SILENCE_MS)
+      signal: abortedAfter(SILENCE_MS)
     })
     return { status: answer.status, text: await answer.text() }
   }
@@ -180,18 +184,12 @@ const DEADLINE_MS = 45_000
 
 const deadline = (what: string) =>
   new Promise<never>((_, reject) => {
-    AbortSignal.timeout(DEADLINE_MS).addEventListener("abort", () => reject(new Error(`no ${what} in time`)))
+    abortedAfter(DEADLINE_MS).addEventListener("abort", () => reject(new Error(`no ${what} in time`)))
   })
 
-/** Asks again until the answer is the wanted one, or the deadline has passed. */
-export const eventually = async <A>(ask: () => Promise<A>, wanted: (value: A) => boolean): Promise<A> => {
-  const limit = AbortSignal.timeout(DEADLINE_MS)
-  for (;;) {
-    const value = await ask()
-    if (wanted(value)) return value
-    if (limit.aborted) throw new Error(`never came: ${JSON.stringify(value)}`)
-  }
-}
+/** Asks again until the answer is the wanted one. */
+export const eventually = <A>(ask: () => Promise<A>, wanted: (value: A) => boolean): Promise<A> =>
+  Effect.runPromise(eventuallyAsked(Effect.promise(ask), wanted))
 
 /** Starts what one test needs, and stops it after the test. */
 export const makeBench = (afterEach: (stop: () => Promise<void>) => void) => {
