@@ -1,8 +1,8 @@
-import { Context, Effect } from "effect"
+import { Context, Effect, type Redacted } from "effect"
 import { Corridors } from "../../src/services/ports/Corridors.ts"
 import { momoCharge } from "./RequestBodies.ts"
 import { type Answer, referenceOf } from "./SignedClient.ts"
-import type { Gateway, tenantOn } from "./Stack.ts"
+import { asOwner, type Gateway, type tenantOn } from "./Stack.ts"
 import { auditEntry } from "./TestDatabase.ts"
 
 type Tenant = Effect.Success<ReturnType<typeof tenantOn>>
@@ -25,6 +25,17 @@ export const sourceOf = (ending: string) => momoCharge(ending).source
 export const waiting = Effect.fnUntraced(function* (tenant: Tenant, ending: string) {
   const answer = yield* tenant.post("/v1/collections", momoCharge(ending))
   return { answer, reference: referenceOf(answer), pinId: pinIdOf(answer) }
+})
+
+/** The code of a collection, which was good for minutes, has just expired; the next poll finds that. */
+export const codeExpires = Effect.fnUntraced(function* (database: Redacted.Redacted, reference: string) {
+  const owner = yield* asOwner(database)
+  const at = owner`(extract(epoch FROM now()) * 1000)::bigint`
+  yield* Effect.orDie(owner`
+    UPDATE transactions SET record =
+      jsonb_set(jsonb_set(record::jsonb, '{expiresAt}', to_jsonb(${at})), '{nextAction,expiresAt}', to_jsonb(${at}))::json
+    WHERE reference = ${reference}`)
+  yield* Effect.orDie(owner`UPDATE open_work SET next_poll_at = now() WHERE reference = ${reference}`)
 })
 
 export const pinIdOf = ({ body }: Answer): string => body.data?.["next_action"]?.["pin_id"] ?? body.data?.["pin_id"] ?? ""

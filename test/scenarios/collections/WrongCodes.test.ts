@@ -1,10 +1,10 @@
 import { rm } from "node:fs/promises"
 import { expect, layer } from "@effect/vitest"
-import { Console, Context, Effect, Layer } from "effect"
+import { Console, Context, Effect, Layer, type Redacted } from "effect"
 import { type HostileLine, openHostileLine, type Spoken, type Twist } from "../../../lab/hostile/HostileLine.ts"
 import { listAnswer, transaction } from "../../providers/ProviderStub.ts"
 import { type Running, startSimulator } from "../../simulator/eversend/SimulatorFixture.ts"
-import { authorize, demandCodes, pinIdOf, RIGHT, sourceOf, waiting, wrapped } from "../../support/OtpRequests.ts"
+import { authorize, codeExpires, demandCodes, pinIdOf, RIGHT, sourceOf, waiting, wrapped } from "../../support/OtpRequests.ts"
 import { momoCharge } from "../../support/RequestBodies.ts"
 import { type Answer, referenceOf, said } from "../../support/SignedClient.ts"
 import { callsOf, type Gateway, gatewayOn, tenantOn, verified } from "../../support/Stack.ts"
@@ -13,6 +13,7 @@ import { givenDatabase } from "../../support/TestDatabase.ts"
 // Eversend's documents do not say how a wrong code is answered, nor what its list shows of it.
 
 interface Parts {
+  readonly database: Redacted.Redacted
   readonly gateway: Gateway
   readonly simulator: Running
   readonly line: HostileLine
@@ -34,11 +35,12 @@ class OverLine extends Context.Service<OverLine, Parts>()("test/OverLine") {
         const over = { ...simulator, eversendBaseUrl: line.baseUrl, baseUrls: { ...simulator.baseUrls, eversend: line.baseUrl } }
         const log: Array<string> = []
         const written = Object.assign(Object.create(console), { error: (text: string) => void log.push(text) })
-        const gateway = yield* Effect.orDie(gatewayOn(yield* givenDatabase, over, { LOG_LEVEL: "error", ...settings })).pipe(
+        const database = yield* givenDatabase
+        const gateway = yield* Effect.orDie(gatewayOn(database, over, { LOG_LEVEL: "error", ...settings })).pipe(
           Effect.provideService(Console.Console, written)
         )
         yield* demandCodes(gateway, "UG")
-        return { simulator, line, gateway, log }
+        return { database, simulator, line, gateway, log }
       })
     )
 }
@@ -209,14 +211,16 @@ layer(OverLine.layer(settings, 60_000), { excludeTestServices: true })("after a 
   )
 })
 
-layer(OverLine.layer({ OTP_EXPIRY: "900ms", RECONCILER_SCHEDULE: "1h" }, 60_000), { excludeTestServices: true })(
+layer(OverLine.layer({ RECONCILER_SCHEDULE: "1h" }, 60_000), { excludeTestServices: true })(
   "a code that was called wrong and expires",
   (it) => {
     it.effect("expires nothing that was made all the same", () =>
       Effect.gen(function* () {
+        const { database } = yield* OverLine
         const { tenant } = yield* given
         const reference = yield* madeUnseen(tenant, "4007")
         yield* honest
+        yield* codeExpires(database, reference)
         yield* tenant.until(`/v1/collections/${reference}`, ({ status }) => status !== "requires_action")
         expect((yield* tenant.get(`/v1/collections/${reference}`)).body.data).toMatchObject({ status: "pending" })
       })
@@ -224,13 +228,14 @@ layer(OverLine.layer({ OTP_EXPIRY: "900ms", RECONCILER_SCHEDULE: "1h" }, 60_000)
 
     it.effect("is credited beside a second charge where it is listed too late to stop it, and an operator is told", () =>
       Effect.gen(function* () {
-        const { log } = yield* OverLine
+        const { database, log } = yield* OverLine
         const { tenant } = yield* given
         const first = yield* madeUnseen(tenant, "4009")
         yield* spoilt(null, hidden)
         const anew = yield* tenant.post("/v1/collections", momoCharge("4009"))
         expect((yield* say(tenant, anew, "4009")).status).toBe(200)
         yield* honest
+        yield* codeExpires(database, first)
         yield* tenant.until(`/v1/collections/${first}`, ({ status }) => status === "pending")
         const lines = log.filter((line) => line.includes("made a charge although it called its code wrong"))
         expect(lines.filter((line) => line.includes(first))).toHaveLength(1)
@@ -239,12 +244,14 @@ layer(OverLine.layer({ OTP_EXPIRY: "900ms", RECONCILER_SCHEDULE: "1h" }, 60_000)
 
     it.effect("expires the charge where its provider has none", () =>
       Effect.gen(function* () {
+        const { database } = yield* OverLine
         const { tenant } = yield* given
         yield* honest
         const { pinId, reference } = yield* waiting(tenant, "4008")
         expect(said(yield* authorize(tenant, reference, wrapped(pinId, "000000", "4008")))).toMatchObject({
           code: "otp_incorrect"
         })
+        yield* codeExpires(database, reference)
         yield* tenant.until(`/v1/collections/${reference}`, ({ status }) => status === "expired")
       })
     )
