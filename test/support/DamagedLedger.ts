@@ -53,7 +53,7 @@ export class DamagedLedger extends Context.Service<
     Effect.gen(function* () {
       const played = yield* Effect.scoped(story)
       const context = yield* Layer.build(
-        Layer.fresh(PgClient.layer({ url: played.database })).pipe(Layer.provide(Reactivity.layer))
+        Layer.fresh(PgClient.layer({ url: played.database, ...planning })).pipe(Layer.provide(Reactivity.layer))
       )
       const sql = Context.get(context, SqlClient.SqlClient)
       const by = (...statements: ReadonlyArray<string>) =>
@@ -91,6 +91,9 @@ export class DamagedLedger extends Context.Service<
     })
   )
 }
+
+/** Each damage asks the same hundreds of statements, which take longer to plan than to run: they are planned once. */
+const planning = { preparedStatementCacheSize: 2_000, startupParameters: { plan_cache_mode: "force_generic_plan" } }
 
 const slicing = slicingOn({ isDistributed: false })
 const slicedRules = ledgerRules.filter(slicing.has)

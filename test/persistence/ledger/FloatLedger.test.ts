@@ -10,8 +10,9 @@ import { minor } from "../../../src/domain/Money.ts"
 import { openStatement } from "../../../src/persistence/ledger/OpenSteps.ts"
 import { FloatLedger, type OpenStep } from "../../../src/services/ports/FloatLedger.ts"
 import { Transactions } from "../../../src/services/ports/Transactions.ts"
+import { floatRounds } from "../../support/FloatRounds.ts"
 import { foldedPosition } from "../../support/FoldedPosition.ts"
-import { appId, applyStep, given, givenTenantWith, openOne, openStep, position, succeeded } from "../../support/LedgerSteps.ts"
+import { appId, applyStep, given, givenTenantWith, openStep, position, succeeded } from "../../support/LedgerSteps.ts"
 import { waitsForLock } from "../../support/LockWaits.ts"
 import { claimKey, givenClaim } from "../../support/PaymentRequests.ts"
 import { NOON } from "../../support/SampleTransactions.ts"
@@ -20,26 +21,8 @@ import { givenLedger } from "../../support/TestLedger.ts"
 const untraced = (step: OpenStep) => ({ ...step, traceparent: null })
 
 describe("FloatLedger", () => {
-  it.live(
-    "lets exactly k of 64 concurrent payouts through on float for k, 200 rounds, from two nodes",
-    () =>
-      Effect.gen(function* () {
-        const { node, url } = yield* given(1n)
-        const nodes = [node, yield* givenLedger(url)] as const
-        for (let round = 0; round < 200; round++) {
-          const k = round % 65
-          const tenant = AppId.make(`round-${round}`)
-          yield* Effect.provideContext(givenTenantWith(tenant, k === 0 ? 0n : BigInt(k) * 11_000n + 10_999n), node)
-          const results = yield* Effect.forEach(
-            Array.from({ length: 64 }, (_, index) => index),
-            (index) => Effect.provideContext(openOne(tenant, `key-${index}`, 10_000n), nodes[index % 2 === 0 ? 0 : 1]),
-            { concurrency: "unbounded" }
-          )
-          expect(results.filter(({ _tag }) => _tag === "Opened")).toHaveLength(k)
-          expect(results.filter(({ _tag }) => _tag === "ShortFloat")).toHaveLength(64 - k)
-        }
-      }).pipe(Effect.scoped),
-    240_000
+  it.live("lets exactly k of 64 concurrent payouts through on float for k, each k from 0 to 64, from two nodes", () =>
+    Effect.scoped(floatRounds(65))
   )
 
   it.live("opens a batch with the same result as its steps one after another", () =>
