@@ -1,5 +1,5 @@
 import { PgClient } from "@effect/sql-pg"
-import { Effect, Redacted } from "effect"
+import { Effect, Redacted, Scope } from "effect"
 import { Reactivity } from "effect/reactivity"
 
 /** Where a server is, and who logs in. */
@@ -19,6 +19,14 @@ export const withSession = <A>(
   PgClient.makeClient({ ...server, password: Redacted.make(password) }).pipe(
     Effect.flatMap(use),
     Effect.scoped,
+    Effect.provide(Reactivity.layer),
+    Effect.runPromise
+  )
+
+/** The same for as long as this process lives. */
+export const openSession = ({ password, ...server }: ServerAddress): Promise<PgClient.PgClient> =>
+  PgClient.makeClient({ ...server, password: Redacted.make(password) }).pipe(
+    Effect.provideService(Scope.Scope, Scope.makeUnsafe()),
     Effect.provide(Reactivity.layer),
     Effect.runPromise
   )

@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto"
 import { readdir, readFile, rm } from "node:fs/promises"
 import { basename, dirname, join, resolve } from "node:path"
+import type { PgClient } from "@effect/sql-pg"
 import { Effect, Redacted } from "effect"
 import { expect, inject } from "vitest"
 import type { TestProject } from "vitest/node"
@@ -8,7 +9,7 @@ import type { EmbeddedDatabase } from "../../src/persistence/postgres/EmbeddedPo
 import { EmbeddedPostgres } from "../../src/persistence/postgres/EmbeddedPostgres.ts"
 import { citusUrl, freshCitusDatabase, removeCitusDatabases } from "./CitusDatabase.ts"
 import { databaseFolder, databaseFolders } from "./DatabaseFolder.ts"
-import { execute, type ServerAddress, urlOf, withSession } from "./DatabaseSession.ts"
+import { openSession, type ServerAddress, urlOf, withSession } from "./DatabaseSession.ts"
 
 type Coordinates = Omit<EmbeddedDatabase, "password" | "startedByUs"> & { readonly password: string }
 
@@ -30,6 +31,8 @@ const TEMPLATE = "gateway_template"
 /** Found or started, and made or found: this process need not ask again. */
 let server: Promise<Coordinates> | undefined
 let template: Promise<void> | undefined
+/** For what this process makes and drops: a session for each of its databases would be one more of the server's processes. */
+let session: Promise<PgClient.PgClient> | undefined
 /** What this process made for a test file, until it makes one for another. */
 const made = { file: "", databases: new Array<string>() }
 
@@ -75,31 +78,28 @@ export const freshDatabase = async (migrate?: (url: string) => Promise<void>): P
     return freshCitusDatabase(new URL(citusUrl), basename(inject("postgres")), migrate)
   const found = await (server ??= running(inject("postgres")))
   if (migrate !== undefined) await (template ??= ensureTemplate(found, migrate))
-  await dropEarlier(found)
+  const sql = await (session ??= openSession(found))
+  await dropEarlier(sql)
   const database = `test_${randomBytes(8).toString("hex")}`
   made.databases.push(database)
   // Copied as files, which costs half of what it does page by page through the log.
-  await execute(found, `CREATE DATABASE ${database} ${migrate === undefined ? "" : `TEMPLATE ${TEMPLATE}`} STRATEGY file_copy`)
+  const copied = migrate === undefined ? "" : `TEMPLATE ${TEMPLATE}`
+  await Effect.runPromise(sql.unsafe(`CREATE DATABASE ${database} ${copied} STRATEGY file_copy`))
   return { ...found, database, url: urlOf({ ...found, database }) }
 }
 
 /** The files of a process run one after another: what an earlier one left is no longer used, unless something of it lives on. */
-const dropEarlier = async (server: ServerAddress): Promise<void> => {
+const dropEarlier = async (sql: PgClient.PgClient): Promise<void> => {
   const file = expect.getState().testPath ?? ""
   if (file === made.file) return
   made.file = file
   const earlier = made.databases.splice(0)
   if (earlier.length === 0) return
-  await withSession(
-    server,
-    Effect.fnUntraced(function* (sql) {
-      const unused = yield* sql<{ name: string }>`
-        SELECT datname AS name FROM pg_database d WHERE datname = ANY(${earlier})
-          AND NOT EXISTS (SELECT FROM pg_stat_activity a WHERE a.datid = d.oid)`
-      // Somebody may just have come back to it.
-      for (const { name } of unused) yield* Effect.ignore(sql.unsafe(`DROP DATABASE ${name}`))
-    })
-  )
+  const unused = await Effect.runPromise(sql<{ name: string }>`
+    SELECT datname AS name FROM pg_database d WHERE datname = ANY(${earlier})
+      AND NOT EXISTS (SELECT FROM pg_stat_activity a WHERE a.datid = d.oid)`)
+  // Somebody may just have come back to it.
+  for (const { name } of unused) await Effect.runPromise(Effect.ignore(sql.unsafe(`DROP DATABASE ${name}`)))
 }
 
 /** Stops the server of a test's data folder and removes what it wrote, wherever the cluster had to be put. */
