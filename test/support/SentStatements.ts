@@ -5,20 +5,18 @@ import { join } from "node:path"
 /** Where each process of a run writes down the statements that its gateways sent; unset, nobody listens. */
 const { SENT_STATEMENTS: folder } = process.env
 
-const written = new Set<string>()
+/** Texts that are written down already, for each of the four places in which one may be sent. */
+const written = [0, 1, 2, 3].map(() => new Set<string>())
 const inTransaction = new WeakSet<object>()
 
 /** A connection is its own while a transaction has it, so that BEGIN says what all that follows on it is inside of. */
 const note = (folder: string, { connection, text }: { readonly connection: object; readonly text: string }): void => {
   if (text.startsWith("BEGIN")) inTransaction.add(connection)
-  const line = JSON.stringify({
-    text,
-    inTransaction: inTransaction.has(connection),
-    isForCitus: Reflect.has(globalThis, forCitus)
-  })
-  if (written.has(line)) return
-  written.add(line)
-  appendFileSync(join(folder, `${process.pid}.jsonl`), `${line}\n`)
+  const place = { inTransaction: inTransaction.has(connection), isForCitus: Reflect.has(globalThis, forCitus) }
+  const known = written[Number(place.inTransaction) + 2 * Number(place.isForCitus)]
+  if (known === undefined || known.has(text)) return
+  known.add(text)
+  appendFileSync(join(folder, `${process.pid}.jsonl`), `${JSON.stringify({ text, ...place })}\n`)
 }
 
 /** Set in a process while its gateways work as on Citus. */

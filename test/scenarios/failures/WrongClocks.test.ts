@@ -48,7 +48,7 @@ layer(Nodes.layer, { excludeTestServices: true })("a machine whose clock is elev
       const { ahead, behind } = yield* Nodes
       const says = (way: string) => ({
         status: 503,
-        body: expect.stringMatching(new RegExp(`^the clock of this machine is 6[56]\\d\\.\\d s ${way} the database's\\n$`))
+        body: expect.stringMatching(new RegExp(`^the clock of this machine is \\d{3}\\.\\d s ${way} the database's\\n$`))
       })
       expect(yield* ahead.ready).toEqual(says("ahead of"))
       expect(yield* behind.ready).toEqual(says("behind"))

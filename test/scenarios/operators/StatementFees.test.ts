@@ -26,7 +26,8 @@ const contract = {
 }
 const settings = ({ baseUrls }: Stack["Service"]["simulator"]) => ({
   ...contract,
-  RECONCILER_SCHEDULE: "300ms,600ms,1h",
+  // A busy machine settles later than it asks at first.
+  RECONCILER_SCHEDULE: "300ms,600ms,1s,2s,4s,8s,16s,30s,1h",
   PAWAPAY_BASE_URL: baseUrls["pawapay"] ?? ""
 })
 

@@ -39,7 +39,7 @@ const delivered: Fact = {
 const reused = { status: 422, code: "idempotency_key_reused", class: "terminal", details: {} }
 
 const stack = Stack.layer(
-  { PROVIDER_TIMEOUT_MS: "800", COLLECTION_EXPIRY: "2s", RECONCILER_SCHEDULE: "1500ms,2s,2500ms" },
+  { IDEMPOTENCY_LEASE: "10m", PROVIDER_TIMEOUT_MS: "800", COLLECTION_EXPIRY: "2s", RECONCILER_SCHEDULE: "1500ms,2s,2500ms" },
   { delayMs: 1_200 }
 )
 
@@ -216,7 +216,6 @@ layer(stack, { excludeTestServices: true, concurrent: true })("a key whose outco
       const tenant = yield* tenantOn(gateway)
       const ask = tenant.post(PAYOUTS, momoPayout("0003"), "settled")
       const reference = referenceOf(yield* ask)
-      expect(said(yield* ask)).toStrictEqual(inProgress(reference))
       yield* tenant.until(`${PAYOUTS}/${reference}`, ({ status }) => status === "successful")
       const again = yield* ask
       expect([again.status, again.body.data]).toMatchObject([201, { reference, status: "successful", fees_minor: 1_000 }])
