@@ -18,7 +18,8 @@ interface ConnectionState {
 
 /**
  * Limits the unread responses per connection. A connection with more than `MAX_UNREAD` is closed. The time limit for reading
- * begins with the first unread response and ends when there is none; reading one response does not extend it for the next.
+ * begins with the first unread response and ends when there is none; reading one response does not extend it for the next. Of a
+ * response that is still being written, each part has the same time.
  */
 export const makeUnreadLimit = (timer: Timer) => {
   const connections = new WeakMap<Duplex, ConnectionState>()
@@ -46,6 +47,11 @@ export const makeUnreadLimit = (timer: Timer) => {
       return false
     }
     owed.responses.add(response)
+    // A response that is written while it is read, such as a statement as CSV, is whole only at its end. Until then its client
+    // has to read something of it in this time, which Node lets pass twice. Without unread bytes the response waits for us.
+    response.setTimeout(READ_MS / 2, () => {
+      if (socket.writableLength > 0) socket.destroy()
+    })
     let isWhole = false
     response.once("prefinish", () => {
       isWhole = true

@@ -37,6 +37,41 @@ describe("a connection with unanswered requests", () => {
     stop()
   })
 
+  it("is closed where nothing of an answer that is written as it is read was taken for that time", async () => {
+    const sent: Array<Socket> = []
+    const { port, stop } = await bareListener((response) => {
+      if (response.socket !== null) sent.push(response.socket)
+      const pump = () => {
+        while (response.write(Buffer.alloc(64 * 1024)));
+        response.once("drain", pump)
+      }
+      pump()
+    })
+    const socket = await opened(port)
+    socket.pause().write(GET)
+    while (sent.length === 0) await turn()
+    const cut = closed(socket)
+    // As Node does once it has waited for a byte twice as long.
+    expect(sent[0]?.timeout).toBe(15_000)
+    sent[0]?.emit("timeout")
+    socket.resume()
+    await cut
+    stop()
+  })
+
+  it("stays open for an answer that is not there yet", async () => {
+    const asked: Array<ServerResponse> = []
+    const { port, stop } = await bareListener((response) => void asked.push(response))
+    const socket = await opened(port)
+    socket.write(GET)
+    while (asked.length === 0) await turn()
+    asked[0]?.socket?.emit("timeout")
+    asked[0]?.end("late")
+    await take(socket, 1)
+    socket.destroy()
+    stop()
+  })
+
   it("gets the full time again once every answer was read", async () => {
     const { timers, port, stop } = await bareListener((response) => response.end(Buffer.alloc(LARGE)))
     const socket = await opened(port)
