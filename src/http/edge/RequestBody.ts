@@ -31,7 +31,8 @@ export const bodyReader =
     const message = messageOf(request)
     if (Number(message.headers["content-length"] ?? 0) > limit) return Effect.fail(new PayloadTooLarge({ maximum_bytes: limit }))
     return Effect.callback((resume) => {
-      const chunks: Array<Buffer> = []
+      // One buffer and no list of pieces: a client may send byte by byte, and a piece of one byte takes hundreds.
+      let bytes: Buffer = Buffer.alloc(0)
       let size = 0
       const end = (read: Effect.Effect<Uint8Array | null, PayloadTooLarge | MalformedRequest>) => {
         stop()
@@ -39,13 +40,17 @@ export const bodyReader =
         resume(read)
       }
       const take = (chunk: Buffer) => {
+        if (size + chunk.length > limit) {
+          end(Effect.fail(new PayloadTooLarge({ maximum_bytes: limit })))
+          // The rest is read and discarded.
+          return void message.resume()
+        }
+        // Most bodies arrive whole.
+        bytes = size === 0 ? chunk : withRoom(bytes, size + chunk.length, limit)
+        bytes.set(chunk, size)
         size += chunk.length
-        if (size <= limit) return void chunks.push(chunk)
-        end(Effect.fail(new PayloadTooLarge({ maximum_bytes: limit })))
-        // The rest is read and discarded.
-        message.resume()
       }
-      const ended = () => end(Effect.succeed(chunks.length === 1 ? (chunks[0] ?? NO_BODY) : Buffer.concat(chunks, size)))
+      const ended = () => end(Effect.succeed(bytes.subarray(0, size)))
       const lost = () => end(Effect.fail(malformed("The body did not arrive.")))
       const stop = timer(BODY_MS, () => end(Effect.succeed(null)))
       if (message.destroyed) return lost()
@@ -53,6 +58,14 @@ export const bodyReader =
       message.on("data", take).on("end", ended).on("close", lost).on("error", nothing)
     })
   }
+
+/** The bytes with room for `needed` in all. It grows by doubling, so that a byte is copied a few times only. */
+const withRoom = (bytes: Buffer, needed: number, limit: number): Buffer => {
+  if (needed <= bytes.length) return bytes
+  const larger = Buffer.allocUnsafe(Math.min(limit, 2 * needed))
+  bytes.copy(larger)
+  return larger
+}
 
 const nothing = (): void => {}
 
