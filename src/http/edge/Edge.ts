@@ -21,7 +21,7 @@ import { ARRIVAL_MS, ARRIVAL_WHILE_COMMITS_WAIT_MS, makeWriteInTime, shed } from
 import { type Endpoints, isRead } from "./Endpoints.ts"
 import { callbackOf, isCallbackPath, isSignedPath, type Match } from "./HttpRoutes.ts"
 import { afterResponse } from "./NodeListener.ts"
-import { bodyReader, CALLBACK_BYTES, isBodyless, lateBody, mediaType, NO_BODY, REQUEST_BYTES } from "./RequestBody.ts"
+import { bodyReader, CALLBACK_BYTES, drained, isBodyless, lateBody, mediaType, REQUEST_BYTES } from "./RequestBody.ts"
 import { type RequestHead, requestHeadOf } from "./RequestHead.ts"
 import { callerTraceLinks, valuesOf } from "./RequestHeaders.ts"
 import { kindOf, makeRequestRate, type RateSettings } from "./RequestRate.ts"
@@ -125,7 +125,7 @@ export const makeEdge = Effect.fnUntraced(function* (settings: RateSettings) {
     if (!isSigned && callback === undefined) yield* holdPlace(incoming, "unsigned", clientOf(from()))
     if (stray !== undefined) return { appId: "", response: stray }
     const limit = callback === undefined ? REQUEST_BYTES : CALLBACK_BYTES
-    const body = isBodyless(method) ? NO_BODY : yield* readBody(request, limit)
+    const body = isBodyless(method) ? drained(request) : yield* readBody(request, limit)
     if (body === null) return { appId: "", response: lateBody }
     const admitted = { requestId, rawHeaders, body, caller: null, nonce: null, claimWithinMs: ARRIVAL_MS }
     if (callback !== undefined) {

@@ -18,6 +18,12 @@ const bodyless = new Set(["GET", "HEAD", "DELETE"])
 /** Whether a request with this method counts as having no body (`NO_BODY`), whatever was sent. */
 export const isBodyless = (method: string): boolean => bodyless.has(method)
 
+/** No body. Bytes that were sent as one are discarded as they arrive: Node would keep them until the response. */
+export const drained = (request: HttpServerRequest.HttpServerRequest): Uint8Array => {
+  messageOf(request).resume()
+  return NO_BODY
+}
+
 /**
  * Reads the raw body, at most `limit` bytes. A larger one is refused by its declared length, or at the first byte beyond the
  * limit. Null when it times out: the connection stays open for the error response.

@@ -2,7 +2,7 @@ import { PassThrough } from "node:stream"
 import { it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { describe, expect } from "vitest"
-import { bodyReader } from "../../../src/http/edge/RequestBody.ts"
+import { bodyReader, drained } from "../../../src/http/edge/RequestBody.ts"
 
 const LIMIT = 64 * 1024
 const reading = bodyReader(() => () => {})
@@ -28,6 +28,12 @@ describe("a body", () => {
       expect(Buffer.compare(Buffer.from((yield* Fiber.join(read)) ?? []), sent)).toBe(0)
     })
   )
+
+  it("of a request that has none is discarded as it arrives", () => {
+    const { message } = arriving()
+    expect(drained({ source: message } as never)).toHaveLength(0)
+    expect(message.readableFlowing).toBe(true)
+  })
 
   it.effect("of a byte more than it may have is refused", () =>
     Effect.gen(function* () {
