@@ -5,6 +5,7 @@ import { AppId } from "../../src/domain/Ids.ts"
 import { minor } from "../../src/domain/Money.ts"
 import type { Sender } from "../../src/domain/Sender.ts"
 import { Capability, type Tenant } from "../../src/domain/Tenant.ts"
+import { TooLate } from "../../src/runtime/TooLate.ts"
 import { Corridors } from "../../src/services/ports/Corridors.ts"
 import { Denylist } from "../../src/services/ports/Denylist.ts"
 import { Screening } from "../../src/services/ports/Screening.ts"
@@ -78,11 +79,14 @@ export const corridorTo = (providers: ReadonlyArray<string>, overrides: Partial<
 })
 
 /** Corridors in memory; what is put is seen at once. */
-export const fakeCorridors = (...corridors: ReadonlyArray<Corridor>) => {
+export const fakeCorridors = (corridors: ReadonlyArray<Corridor>, listsAreLate = false) => {
   const nameOf = ({ country, currency, direction, method }: CorridorKey) => `${country} ${currency} ${direction} ${method}`
   const byName = new Map(corridors.map((corridor) => [nameOf(corridor), corridor]))
   return fake(Corridors, {
-    list: Effect.sync(() => [...byName].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, corridor]) => corridor)),
+    list: Effect.sync(() => {
+      if (listsAreLate) throw new TooLate("the corridors")
+      return [...byName].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, corridor]) => corridor)
+    }),
     find: (key) => Effect.sync(() => Option.fromUndefinedOr(byName.get(nameOf(key)))),
     put: (corridor) =>
       Effect.sync(() => {

@@ -32,6 +32,7 @@ import type { UnpricedReason } from "../../domain/UnpricedReason.ts"
 import { type WindowUse, windowsAt } from "../../domain/VelocityLimits.ts"
 import { withMoneyTurn } from "../../runtime/CallTurn.ts"
 import { layerOf } from "../../runtime/ServiceLayer.ts"
+import { whereTooLate } from "../../runtime/TooLate.ts"
 import { inSpan } from "../../runtime/Tracing.ts"
 import { Admission, requireWithinCorridorBounds } from "../admission/Admission.ts"
 import { type PartyRefusal, PartyScreening, type ScreenedClaim } from "../admission/PartyScreening.ts"
@@ -241,7 +242,8 @@ export class Payouts extends Context.Service<
       quote: Pick<PayoutQuote, "principal" | "fee">,
       available: MinorUnits
     ) {
-      const cheaper = yield* pricing.cheaperMethod(caller, command, available)
+      // The refusal does not depend on the advice.
+      const cheaper = yield* whereTooLate(pricing.cheaperMethod(caller, command, available), () => Effect.undefined)
       return yield* new InsufficientTenantFloat({
         amount_minor: command.amount,
         estimated_fee_minor: quote.fee,

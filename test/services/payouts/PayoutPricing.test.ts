@@ -39,6 +39,13 @@ it.effect("an amount that the provider does not quote and the float does not cov
   }).pipe(Effect.provide(fakeGateway({ providers: [choosy] })))
 })
 
+it.effect("a payout that the float does not cover is refused without advice where the other corridors are read too late", () =>
+  Effect.gen(function* () {
+    expect(yield* pay("over", { amount: FLOAT + 1n })).toBe("insufficient_tenant_float")
+    expect(yield* fakeRecords).toStrictEqual([])
+  }).pipe(Effect.provide(fakeGateway({ listsAreLate: true })))
+)
+
 // Issue 38, lines 10 and 14.
 describe("the holder of a mobile-money account", () => {
   const holders = Effect.map(fakeRecords, (all) =>
