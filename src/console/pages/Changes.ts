@@ -23,11 +23,11 @@ import { choice, facts, field, form, hidden, link, said, section, table, time, w
 import type { Room } from "../Handler.ts"
 import { proposalTable } from "../ProposalTable.ts"
 import { corridorOffer, notOffered, type ProviderOffer, pinOffer } from "../ProviderOffer.ts"
-import { type Answer, missing, page, redirect, type Visit } from "../Route.ts"
+import { type Answer, acting, missing, page, redirect, type Visit } from "../Route.ts"
 import { tenantFinder } from "../TenantList.ts"
 import { lineOf } from "../TypedText.ts"
 
-const LONGEST_REASON = 200
+export const LONGEST_REASON = 200
 const PROPOSALS_SHOWN = 20
 const CORRIDOR = "/corridors/:country/:currency/:direction/:method/change"
 const TENANT = "/tenants/:app/change"
@@ -47,11 +47,8 @@ export const makeChanges = Effect.gen(function* () {
       list.length === 0 ? null : section("Changes that were proposed", proposalTable(visit, list))
     )
 
-  const corridorOf = ({ params }: Visit) => {
-    const { country = "", currency = "", direction = "", method = "" } = params
-    const name = `${country}/${currency}/${direction}/${method}`
-    return Effect.map(corridors.list, (rows) => rows.find((row) => corridorName(row) === name))
-  }
+  const corridorOf = corridorFinder(corridors)
+  const made = changeMaker(approvals)
 
   const corridorPage = Effect.fnUntraced(function* (visit: Visit, row: Corridor, problem: string | null) {
     const name = corridorName(row)
@@ -93,21 +90,6 @@ export const makeChanges = Effect.gen(function* () {
     if (wish === null || !Number.isSafeInteger(seen)) return yield* corridorPage(visit, row, NOTHING)
     return yield* made(visit, { ...wish, seen }, `/corridors/${corridorName(row)}/change`, (problem) =>
       corridorPage(visit, row, problem)
-    )
-  })
-
-  const made = Effect.fnUntraced(function* (
-    visit: Visit,
-    change: ConfigurationChange,
-    to: string,
-    refused: (problem: string) => Effect.Effect<Answer>
-  ): Effect.fn.Return<Answer> {
-    const reason = lineOf(visit.form.get("reason"), LONGEST_REASON)
-    if (reason === null) return yield* refused(`Nothing was done: say why, in at most ${LONGEST_REASON} characters.`)
-    const { name: by, role } = visit.visitor
-    return yield* approvals.change({ change, note: maskedText(reason) }, { by, at: visit.at }, role).pipe(
-      Effect.map((how): Answer => redirect(to, how)),
-      Effect.catchTag("NotDecided", ({ message }) => refused(message))
     )
   })
 
@@ -173,7 +155,32 @@ export const makeChanges = Effect.gen(function* () {
   } satisfies Room
 })
 
-const NOTHING = "Nothing was done: the form is not whole. Choose the change again."
+export const NOTHING = "Nothing was done: the form is not whole. Choose the change again."
+
+/** Finds the corridor that an address names. */
+export const corridorFinder =
+  (corridors: Corridors["Service"]) =>
+  ({ params }: Visit) => {
+    const { country = "", currency = "", direction = "", method = "" } = params
+    const name = `${country}/${currency}/${direction}/${method}`
+    return Effect.map(corridors.list, (rows) => rows.find((row) => corridorName(row) === name))
+  }
+
+/** Makes a change or opens its proposal, with the form's reason. `refused`: the page again, with the problem. */
+export const changeMaker = (approvals: ConfigurationApprovals["Service"]) =>
+  Effect.fnUntraced(function* (
+    visit: Visit,
+    change: ConfigurationChange,
+    to: string,
+    refused: (problem: string) => Effect.Effect<Answer>
+  ): Effect.fn.Return<Answer> {
+    const reason = lineOf(visit.form.get("reason"), LONGEST_REASON)
+    if (reason === null) return yield* refused(`Nothing was done: say why, in at most ${LONGEST_REASON} characters.`)
+    return yield* approvals.change({ change, note: maskedText(reason) }, acting(visit), visit.visitor.role).pipe(
+      Effect.map((how): Answer => redirect(to, how)),
+      Effect.catchTag("NotDecided", ({ message }) => refused(message))
+    )
+  })
 
 export const noCorridor = missing("corridor", "/providers", "All corridors")
 const noTenant = missing("tenant", "/tenants", "All tenants")

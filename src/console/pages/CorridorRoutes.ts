@@ -10,7 +10,7 @@ import { RouteOrders } from "../../services/ports/RouteOrders.ts"
 import { badge, code, facts, link, section, table, time } from "../Elements.ts"
 import type { Room } from "../Handler.ts"
 import { type Answer, page, type Visit } from "../Route.ts"
-import { noCorridor } from "./Changes.ts"
+import { corridorFinder, noCorridor } from "./Changes.ts"
 
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
@@ -18,14 +18,14 @@ const REFRESH_SECONDS = 60
 
 /** One corridor: how its providers are ordered, and the results of each. */
 export const makeCorridorRoutes = Effect.gen(function* () {
-  const corridors = yield* Corridors
+  const corridorOf = corridorFinder(yield* Corridors)
   const counts = yield* RouteCounts
   const orders = yield* RouteOrders
 
   const show = Effect.fn("CorridorRoutesPage.show")(function* (visit: Visit): Effect.fn.Return<Answer> {
-    const { country = "", currency = "", direction = "", method = "" } = visit.params
-    const row = (yield* corridors.list).find((one) => corridorName(one) === `${country}/${currency}/${direction}/${method}`)
+    const row = yield* corridorOf(visit)
     if (row === undefined) return noCorridor
+    const { country, currency, direction, method } = row
     const isOf = (one: { readonly direction: string; readonly corridor: string }): boolean =>
       one.direction === direction && one.corridor === `${country}/${currency}/${method}`
     const since = (backMs: number) => Effect.map(counts.since(visit.at - backMs), (all) => all.filter(isOf))

@@ -1,7 +1,6 @@
 import { Effect } from "effect"
 import { type ComponentChild, h } from "preact"
 import { providerKinds, providerSubject } from "../../domain/ConfigurationChange.ts"
-import { maskedText } from "../../domain/Masking.ts"
 import { may } from "../../domain/Operator.ts"
 import { ConfigurationApprovals } from "../../services/approvals/ConfigurationApprovals.ts"
 import { Proposals } from "../../services/ports/Proposals.ts"
@@ -10,10 +9,9 @@ import { type ProviderSwitch, ProviderSwitches, switchOf } from "../../services/
 import { badge, facts, field, form, said, section, time, warning } from "../Elements.ts"
 import type { Room } from "../Handler.ts"
 import { proposalTable } from "../ProposalTable.ts"
-import { type Answer, missing, page, redirect, type Visit } from "../Route.ts"
-import { lineOf } from "../TypedText.ts"
+import { type Answer, missing, page, type Visit } from "../Route.ts"
+import { changeMaker, LONGEST_REASON, NOTHING } from "./Changes.ts"
 
-const LONGEST_REASON = 200
 const PROPOSALS_SHOWN = 20
 const PROVIDER = "/providers/:provider/change"
 
@@ -22,7 +20,7 @@ export const makeProviderChange = Effect.gen(function* () {
   const switches = yield* ProviderSwitches
   const { known } = yield* ProviderRegistry
   const proposals = yield* Proposals
-  const approvals = yield* ConfigurationApprovals
+  const made = changeMaker(yield* ConfigurationApprovals)
 
   const providerOf = ({ params }: Visit) => known.find((name) => name === params["provider"])
 
@@ -51,16 +49,9 @@ export const makeProviderChange = Effect.gen(function* () {
     if (provider === undefined) return noProvider
     const kind = providerKinds.find((one) => one === visit.form.get("do"))
     const seen = seenIn(visit.form)
-    if (kind === undefined || seen === undefined)
-      return yield* shown(visit, provider, "Nothing was done: the form is not whole. Choose the change again.")
-    const reason = lineOf(visit.form.get("reason"), LONGEST_REASON)
-    if (reason === null)
-      return yield* shown(visit, provider, `Nothing was done: say why, in at most ${LONGEST_REASON} characters.`)
-    const { name: by, role } = visit.visitor
-    const wish = { change: { kind, provider, seen }, note: maskedText(reason) }
-    return yield* approvals.change(wish, { by, at: visit.at }, role).pipe(
-      Effect.map((how): Answer => redirect(`/providers/${provider}/change`, how)),
-      Effect.catchTag("NotDecided", ({ message }) => shown(visit, provider, message))
+    if (kind === undefined || seen === undefined) return yield* shown(visit, provider, NOTHING)
+    return yield* made(visit, { kind, provider, seen }, `/providers/${provider}/change`, (problem) =>
+      shown(visit, provider, problem)
     )
   })
 
