@@ -20,9 +20,12 @@ export const knownFee = (record: Collection | Payout, amount: MinorUnits): Minor
 
 /** The fee that a success books when the person gives none; null where the person has to give one. */
 export const feeUnlessSaid = (record: Collection | Payout): MinorUnits | null => {
-  if (record.kind === "payout") return knownFee(record, record.principal) ?? record.heldFee
+  if (record.kind === "payout") return knownFee(record, record.principal) ?? quotedFee(record)
   return spokeOfAnother(record) ? null : knownFee(record, broughtBy(record))
 }
+
+/** The fee that the provider which has the payout quoted: it may be less than the held one, where it took the payout over. */
+export const quotedFee = ({ heldFee, quotedFee: own = heldFee }: Payout): MinorUnits => own
 
 /** Whether the provider named a currency other than the requested one, and so gave no amount in the requested one. */
 export const spokeOfAnother = ({ currency, observedCurrency }: Collection): boolean =>

@@ -172,6 +172,8 @@ export const Payout = Schema.Struct({
   principal: MinorUnits,
   /** The quoted fee, in `currency`. It is held until the outcome, and a settled payout costs the tenant no more. */
   heldFee: MinorUnits,
+  /** The fee that its provider quoted, where another provider than the first has it; absent where that is `heldFee`. */
+  quotedFee: Schema.optionalKey(MinorUnits),
   /** The amount that the recipient gets, in `destinationCurrency`. */
   destinationAmount: MinorUnits,
   destinationCurrency: Currency,

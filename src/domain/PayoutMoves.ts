@@ -86,11 +86,13 @@ function reroute(
   fact: FactOf<"Rerouted">,
   { at }: FactOrigin
 ): Decision<Payout> {
+  const quotedFee = smaller(fact.fee ?? payout.heldFee, payout.heldFee)
   return unchanged({
     ...payout,
     ...visibleChange(payout, at),
     ...atNextProvider(fact),
-    fees: smaller(fact.fee ?? payout.heldFee, payout.heldFee),
+    fees: quotedFee,
+    quotedFee,
     ...(fact.feeReturns === true ? { feeReturns: true } : {})
   })
 }

@@ -3,7 +3,7 @@ import type { Currency } from "./Currency.ts"
 import { type Decision } from "./Decision.ts"
 import type { Exchange } from "./Exchange.ts"
 import type { Instant } from "./Instant.ts"
-import { broughtBy, knownFee, spokeOfAnother } from "./KnownFee.ts"
+import { broughtBy, knownFee, quotedFee, spokeOfAnother } from "./KnownFee.ts"
 import { collect, correct, type Entry, exchange as exchanged, isGateways, release, settle } from "./Ledger.ts"
 import { add, larger, type MinorUnits, minor, minusOrZero, smaller, toDecimal, ZERO } from "./Money.ts"
 import { type Collection, type Payout, sentBack } from "./Payment.ts"
@@ -158,7 +158,7 @@ export const resolvePayout = (
   const fee =
     resolution.fee ??
     knownFee(payout, principal) ??
-    (payout.status === "successful" ? (payout.fees ?? ZERO) : smaller(payout.heldFee, heldFee))
+    (payout.status === "successful" ? (payout.fees ?? ZERO) : smaller(quotedFee(payout), heldFee))
   const fees = smaller(fee, heldFee)
   if (fees < back - sent) return `${back - sent} minor ${currency} of its fee came back: it cannot have cost less than that`
   const next: Payout = { ...unruled, ...closedAs(payout, "successful", at), principal, heldFee, fees, returned, failure: null }

@@ -1,7 +1,9 @@
 import { describe, expect, it } from "vitest"
 import type { Fact } from "../../src/domain/Fact.ts"
+import { feeUnlessSaid } from "../../src/domain/KnownFee.ts"
 import { minor } from "../../src/domain/Money.ts"
 import { decide } from "../../src/domain/Moves.ts"
+import { resolvePayout } from "../../src/domain/Resolution.ts"
 import { collection, NOON, payout } from "../support/SampleTransactions.ts"
 
 const LATER = NOON + 60_000
@@ -17,7 +19,16 @@ describe("a transaction that fails over to another provider", () => {
   it("keeps its reservation, shows the new provider's fee, and writes no event", () => {
     const given = payout({ asked: 2, notFound: 1 })
     expect(decide(given, rerouted(900n), "request", LATER)).toStrictEqual({
-      next: { ...given, provider: "other", fees: 900n, version: 2, updatedAt: LATER, asked: 0, notFound: 0 },
+      next: {
+        ...given,
+        provider: "other",
+        fees: 900n,
+        quotedFee: 900n,
+        version: 2,
+        updatedAt: LATER,
+        asked: 0,
+        notFound: 0
+      },
       entry: null,
       event: null
     })
@@ -28,6 +39,22 @@ describe("a transaction that fails over to another provider", () => {
     const { entry, next: settled } = decide(next, succeeded, "callback", LATER)
     expect(settled).toMatchObject({ status: "successful", provider: "other", fees: 900n })
     expect(entry?.postings).toContainEqual({ account: "available", currency: "UGX", amount: 100n })
+  })
+
+  it.each([
+    ["is still open", { _tag: "Unknown", reason: "timeout", note: "" }, { reserved: -11_000n, available: 100n }],
+    ["was closed as never sent", { _tag: "NotSent", note: "" }, { available: -10_900n }]
+  ] as const)("costs that fee, too, where a person rules that it was paid and names none, while it %s", (_, fact, freed) => {
+    const moved = decide(payout(), rerouted(900n), "request", LATER).next
+    const { next } = decide(moved, fact, "reconciler", LATER)
+    if (next.kind !== "payout") return expect.unreachable("it is no payout")
+    const inReview = { ...next, needsReview: true }
+    const ruling = resolvePayout(inReview, { outcome: "successful", amount: null, fee: null, evidence: "" }, LATER)
+    if (typeof ruling === "string") return expect.unreachable(ruling)
+    expect(feeUnlessSaid(inReview)).toBe(900n)
+    expect(ruling.next.fees).toBe(900n)
+    const posted = Object.fromEntries(ruling.entry?.postings.map(({ account, amount }) => [account, amount]) ?? [])
+    expect(posted).toStrictEqual({ ...freed, paid_out: 10_000n, provider_fees: 900n })
   })
 
   it("gets its fee back by the contract of the new provider, and not by that of the first", () => {
