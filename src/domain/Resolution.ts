@@ -5,7 +5,7 @@ import type { Exchange } from "./Exchange.ts"
 import type { Instant } from "./Instant.ts"
 import { broughtBy, knownFee, quotedFee, spokeOfAnother } from "./KnownFee.ts"
 import { collect, correct, type Entry, exchange as exchanged, isGateways, release, settle } from "./Ledger.ts"
-import { add, larger, type MinorUnits, minor, minusOrZero, smaller, toDecimal, ZERO } from "./Money.ts"
+import { add, larger, type MinorUnits, minusOrZero, smaller, toDecimal, ZERO } from "./Money.ts"
 import { type Collection, type Payout, sentBack } from "./Payment.ts"
 import type { Transaction } from "./Transaction.ts"
 
@@ -151,7 +151,8 @@ export const resolvePayout = (
   const back = returned?.amount ?? ZERO
   const sent = sentBack({ principal: payout.principal, returned })
   if (principal < sent) return `${sent} minor ${currency} of it came back: it cannot have sent less than that`
-  const most = larger(principal, minor(AT_MOST_TIMES * larger(payout.heldFee, payout.reported?.fee ?? ZERO)))
+  const twice = AT_MOST_TIMES * larger(payout.heldFee, payout.reported?.fee ?? ZERO)
+  const most = principal > twice ? principal : twice
   if (resolution.fee !== null && resolution.fee > most)
     return `a fee of ${payout.heldFee} minor ${currency} was held: a ruling books at most ${most}; book what is beyond that with float debit`
   const heldFee = minusOrZero(held, principal)

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest"
 import type { Exchange } from "../../src/domain/Exchange.ts"
 import { Reference } from "../../src/domain/Ids.ts"
 import { coveringReceivable, type Entry } from "../../src/domain/Ledger.ts"
-import { minor } from "../../src/domain/Money.ts"
+import { LARGEST_AMOUNT, minor } from "../../src/domain/Money.ts"
 import {
   type Resolution,
   type Ruling,
@@ -161,6 +161,14 @@ describe("a person's ruling on a collection", () => {
       collected: 50_000n,
       provider_fees: -750n
     })
+  })
+})
+
+describe("a person's ruling on a payout whose provider named a fee that nobody can believe", () => {
+  it("is possible, with the fee that the person found", () => {
+    const absurd = payout({ ...review, reported: { amount: minor(9_999n), fee: minor(LARGEST_AMOUNT) } })
+    for (const fee of [700n, undefined])
+      expect(resolvePayout(absurd, say("successful", undefined, fee), NOON)).toMatchObject({ entry: { phase: "settle" } })
   })
 })
 
