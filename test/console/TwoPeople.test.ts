@@ -39,6 +39,8 @@ let dies: "before" | "after" | null = null
 const gone = Effect.die(new Error("the database went away"))
 /** What the provider said something of since it was looked at. */
 const moved = new Set<string>()
+/** What the provider says something of right after it was read. */
+const moving = new Set<string>()
 const revisionOf = (reference: string) => (moved.has(reference) ? 2n : 1n)
 /** Who ruled on it, as it was committed. */
 const rulings = Effect.fnUntraced(function* (reference: string) {
@@ -75,9 +77,9 @@ const transactions = fake(Transactions, {
   history: () => Effect.succeed([{ at: 2, actor: "reconciler", fact: "Succeeded", note: "", status: "pending" }]),
   byReference: (reference) => {
     const amount = reference.startsWith("0") ? SMALL : LARGE
-    return Effect.succeed(
-      Option.some({ transaction: payout({ reference, amount, principal: amount }), revision: revisionOf(reference) })
-    )
+    const revision = revisionOf(reference)
+    if (moving.has(reference)) moved.add(reference)
+    return Effect.succeed(Option.some({ transaction: payout({ reference, amount, principal: amount }), revision }))
   }
 })
 
@@ -239,6 +241,17 @@ layer(desk)("a ruling in the console", (it) => {
         expect(refused.message).toBe("It has changed since you looked at it: nothing was done. Look at it as it is now.")
       }
       expect((yield* all).some(({ subject }) => subject === reference)).toBe(false)
+    })
+  )
+
+  it.effect("is made by one person only at the revision by which one was enough, and not at one that was still to come", () =>
+    Effect.gen(function* () {
+      const { rule } = yield* ReviewApprovals
+      const reference = yield* small
+      moving.add(reference)
+      const refused = yield* Effect.flip(rule({ reference, resolution: paid, seen: 2n }, { by: asha, at: 1 }))
+      expect(refused.message).toBe("It has changed since you looked at it: nothing was done. Look at it as it is now.")
+      expect(yield* rulings(reference)).toEqual([])
     })
   )
 

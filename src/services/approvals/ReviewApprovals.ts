@@ -50,6 +50,8 @@ export class ReviewApprovals extends Context.Service<
         const { at, by } = acting
         const found = yield* transactions.byReference(reference)
         if (Option.isNone(found)) return yield* new NotDecided(`There is no transaction ${reference}.`)
+        // A form may name a revision that the record has not reached yet: by then the ruling could need a second person.
+        if (found.value.revision !== seen) return yield* new NotDecided(CHANGED)
         const ruling = rulingOn(found.value.transaction, resolution, at)
         if (typeof ruling === "string") return yield* new NotDecided(ruling)
         const details = rulingDetails(resolution)
@@ -58,8 +60,6 @@ export class ReviewApprovals extends Context.Service<
           yield* review.resolve(reference, resolution, audit, seen)
           return "resolved"
         }
-        // A form may name a revision that the record has not reached yet.
-        if (found.value.revision !== seen) return yield* new NotDecided(CHANGED)
         yield* propose(
           {
             kind: "review resolve",
