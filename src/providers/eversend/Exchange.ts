@@ -11,6 +11,7 @@ import type {
 import { decoded, unreadable, withoutAlarm } from "../AnswerParsing.ts"
 import type { Connection } from "../Connection.ts"
 import { type MoneyCallAnswer, moneyCallAnswer } from "../Movements.ts"
+import { sumOf } from "../ProviderStatus.ts"
 import { type NoQuote, requestQuote } from "../Quotes.ts"
 import type { ProviderResponse } from "../Transport.ts"
 import { broken, noQuoteBy, refusedQuote, tooLarge } from "./Quote.ts"
@@ -77,7 +78,7 @@ export const exchangeOutcome = (response: ProviderResponse): MoneyCallAnswer<Exc
     schema: ExchangeAnswer,
     readAsUnknown: identity.readAsUnknown,
     read: ({ data: { destination, source } }) => {
-      const left = broughtBy(source.amount, source.currency)
+      const left = sumOf(source)
       const brought = broughtBy(destination.amount, destination.currency)
       if (left === undefined || brought === undefined) return unreadable("the amounts of an exchange cannot be read", "")
       return withoutAlarm({

@@ -74,6 +74,8 @@ describe("Eversend's exchanges", () => {
     ["a refusal in words that nobody knows", answered('{"message":"read ECONNRESET"}', 400), "Unknown"],
     ["an error of the server", answered("{}", 500), "Unknown"],
     ["an answer without amounts", answered('{"code":201,"data":{},"success":true}'), "Unknown"],
+    // Rounded down it would be ours, and what the wallet lost beyond it nobody would see.
+    ["a source that is finer than its currency", answered(exchange.replace('"amount":100,', '"amount":100.9,')), "Unknown"],
     ["a currency that is not known here", answered(exchange.replace('"KES"', '"ZZZ"')), "Unknown"],
     ["a call that never left", { _tag: "NotSent", note: "" } as const, "NotSent"],
     ["silence", { _tag: "Lost", reason: "timeout", note: "" } as const, "Unknown"]
