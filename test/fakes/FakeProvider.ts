@@ -32,6 +32,8 @@ export interface Script {
   /** What every status query is answered; null: the truth. */
   status: StatusOutcome | null
   holder: string | null
+  /** Whether it can look up the holder of a bank account at all. */
+  resolves: boolean
   /** Whose numbers of mobile money are. "unread" and "late": no answer, or none in time; null: the provider does not know before it pays. */
   mobileHolder: MobileHolder | "unread" | "late" | null
   /** The branches of its banks, one of which a payout names; null where it names none. */
@@ -69,6 +71,7 @@ export const fakeProvider = (
     sending: "accepted",
     status: null,
     holder: "Jane Doe",
+    resolves: true,
     mobileHolder: null,
     branches: null,
     limits: null,
@@ -140,7 +143,8 @@ export const fakeProvider = (
       callbackAuth: "none",
       quoteTtlMs: 60_000,
       notFoundGraceMs: 0,
-      ...(script.branches === null ? {} : { bankBranchCountries: ["UG"] })
+      ...(script.branches === null ? {} : { bankBranchCountries: ["UG"] }),
+      ...(script.resolves ? {} : { bankAccountCountries: [] })
     },
     callbacks: { verify: (callback) => unexpected(`the provider ${name}, callbacks.verify`, [callback]) },
     ...(unable.includes("payouts")

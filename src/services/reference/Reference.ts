@@ -101,27 +101,19 @@ export class Reference extends Context.Service<
     })
 
     /**
-     * A bank code is one provider's code, and a payout with it goes to the first provider. Another provider may use the same
-     * code for another bank, so none replaces the first one while it cannot be read or is switched off.
+     * The provider whose bank and branch codes are listed: the one to which a payout with such a code goes first. Another
+     * provider may use the same code for another bank, so none replaces it while it cannot be read or is switched off.
      */
-    const firstAlone = Effect.fnUntraced(function* <Operations>(
-      able: ReadonlyArray<RoutedProvider<Operations>>,
-      capability: Capability
-    ) {
-      const [first] = able
-      if (first === undefined) return yield* unsupported(capability)
-      yield* routes.requireSwitchedOn(first.provider)
-      return first
-    })
-
-    /** The provider whose bank and branch codes are listed: the one to which a payout with such a code goes first. */
     const bankLister = Effect.fnUntraced(function* (caller: Caller, row: Corridor) {
       const readers = yield* routes.forCorridor(
         caller,
         row,
         ({ payouts: pays, reference }) => pays && reference?.banks && { banks: reference.banks, branches: reference.branches }
       )
-      return yield* firstAlone(readers, "reference_data")
+      const [first] = readers
+      if (first === undefined) return yield* unsupported("reference_data")
+      yield* routes.requireSwitchedOn(first.provider)
+      return first
     })
 
     /** Includes the previous account while it is configured: its wallets belong to the pool until they are emptied. */
@@ -183,8 +175,12 @@ export class Reference extends Context.Service<
         yield* admission.requireCapability(caller, "bank_resolution")
         const [row] = yield* bankRows(account.country)
         if (row === undefined) return yield* new BankAccountUnresolvable()
-        const readers = yield* routes.forCorridor(caller, row, (provider) => resolverOf(provider, account.country))
-        const { operations: read, provider } = yield* firstAlone(readers, "bank_resolution")
+        // Only the provider that a payout with this bank code goes to first is asked: at another one it may be another bank.
+        const payers = yield* routes.forCorridor(caller, row, ({ payouts: pays }) => pays)
+        const provider = bankCodesOf(payers.map((payer) => payer.provider))
+        const read = provider && resolverOf(provider, account.country)
+        if (provider === undefined || read === undefined) return yield* unsupported("bank_resolution")
+        yield* routes.requireSwitchedOn(provider)
         return yield* accounts.holder(provider, read, account)
       }),
 

@@ -34,6 +34,21 @@ describe("a bank's code", () => {
     }).pipe(Effect.scoped)
   )
 
+  it.effect("is never looked up at another provider, where it may be another bank's, also if its own cannot look up there", () =>
+    Effect.gen(function* () {
+      const [alpha, beta] = [fakeProvider("alpha", { resolves: false }), fakeProvider("beta", { holder: "Somebody Else" })]
+      const { node } = yield* routedTo([alpha, beta])
+      yield* Effect.gen(function* () {
+        expect(yield* banks).toMatchObject([{ code: "alpha-01" }])
+        expect(yield* Effect.flip(holder)).toMatchObject({
+          _tag: "provider_capability_unsupported",
+          capability: "bank_resolution"
+        })
+        expect(beta.calls).toStrictEqual([])
+      }).pipe(Effect.provideContext(node))
+    }).pipe(Effect.scoped)
+  )
+
   it.effect("goes with a branch of the same provider's list, and no other provider is paid through it", () =>
     Effect.gen(function* () {
       const [alpha, beta] = [fakeProvider("alpha", { branches: ["A-1", "A-2"] }), fakeProvider("beta", { branches: ["B-1"] })]
