@@ -2,6 +2,7 @@ import { Effect, Layer, Option, Redacted } from "effect"
 import type { Currency } from "../../src/domain/Currency.ts"
 import { ProviderError } from "../../src/domain/errors/Retriable.ts"
 import { type MinorUnits, minor, ZERO } from "../../src/domain/Money.ts"
+import type { MomoParty } from "../../src/domain/Party.ts"
 import type {
   MobileHolder,
   NetworkLimits,
@@ -40,6 +41,8 @@ export interface Script {
   branches: ReadonlyArray<string> | null
   /** What its account takes for every network; null where it lists no limits. */
   limits: NetworkLimits | null
+  /** The networks whose numbers it pays and charges; null: every network. */
+  networks: ReadonlyArray<string> | null
   /** How long its pace would hold a money call back. */
   heldMs: number
   /** Its payouts have to say who pays. */
@@ -75,6 +78,7 @@ export const fakeProvider = (
     mobileHolder: null,
     branches: null,
     limits: null,
+    networks: null,
     heldMs: 0,
     needsSender: false,
     countries: [],
@@ -126,6 +130,7 @@ export const fakeProvider = (
     return script.mobileHolder === "late" ? yield* Effect.never : (script.mobileHolder ?? { name: null })
   })
   const limits = () => Effect.sync(() => script.limits ?? undefined)
+  const reachesNetwork = ({ network }: MomoParty) => script.networks?.includes(network) ?? true
   const quote = ({ amount, destinationCurrency }: QuoteOrder) =>
     read("quote", () =>
       script.refusesQuotes === null ? priced(amount, destinationCurrency, script) : refused(script.refusesQuotes)
@@ -153,6 +158,7 @@ export const fakeProvider = (
           payouts: {
             ...(script.needsSender ? { sender: () => "needed" as const } : {}),
             limits,
+            reachesNetwork,
             ...(script.mobileHolder === null ? {} : { holder: mobileHolder }),
             quote,
             send: ({ reference, sender }) => {
@@ -167,6 +173,7 @@ export const fakeProvider = (
       : {
           collections: {
             limits,
+            reachesNetwork,
             charge: ({ reference }) => move("charge", reference),
             sendCode: () => read("code", () => ({ pinId: `${name}-pin` })),
             fetchStatus

@@ -1,4 +1,4 @@
-import { Clock, Context, Duration, Effect, type Redacted } from "effect"
+import { Clock, Context, Duration, Effect, Redacted } from "effect"
 import type { BankAccount } from "../../domain/BankAccount.ts"
 import type { Corridor } from "../../domain/Corridor.ts"
 import type { Currency } from "../../domain/Currency.ts"
@@ -94,6 +94,19 @@ export class Reference extends Context.Service<
 
     const payouts = Effect.map(corridors.list, (rows) => rows.filter(({ direction }) => direction === "payout"))
 
+    /** Every payment of a network that no provider of the row reaches is refused, so it is not shown. */
+    const reachedNetworks = Effect.fnUntraced(function* (caller: Caller, row: Corridor) {
+      const { country, currency, direction, networks } = row
+      const operationsOf = ({ collections, payouts: pays }: Provider) => (direction === "payout" ? pays : collections)
+      const able = yield* routes.forCorridor(caller, row, operationsOf)
+      const isReached = (network: string) =>
+        able.some(({ operations: { reachesNetwork: reaches } }) => {
+          const party = { _tag: "momo", msisdn: Redacted.make(""), network, country } as const
+          return reaches?.(party, currency) ?? true
+        })
+      return able.length === 0 ? networks : networks.filter(isReached)
+    })
+
     const requiresBranch = Effect.fnUntraced(function* (caller: Caller, row: Corridor) {
       if (row.direction !== "payout" || row.method !== "bank") return false
       const payers = yield* routes.forCorridor(caller, row, ({ payouts: pays }) => pays)
@@ -135,6 +148,7 @@ export class Reference extends Context.Service<
             provider: routes.firstProviderName(caller, row),
             availability: routes.availability(caller, row),
             limits: routes.amountLimits(caller, row),
+            networks: reachedNetworks(caller, row),
             requiresBranch: requiresBranch(caller, row),
             requiresSender: routes.lacksSender(caller, row),
             unserved: routes.unserved(caller, row)
