@@ -63,6 +63,7 @@ export const refundGuard = Effect.gen(function* () {
       for (let decisions = 0; decisions < DECISIONS_AT_MOST; decisions++) {
         const refundable = yield* admit(caller, terms, terms.refundOf, principal)
         const opened = yield* open([...counters, refundFence(refundable)])
+        // Over a cap of the tenant's, and not over the fence, which comes last.
         if (opened._tag !== "OverCap" || opened.counter < counters.length) return opened
       }
       return yield* new RequestInProgress({})
