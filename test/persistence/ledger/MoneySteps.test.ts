@@ -150,9 +150,10 @@ const compare = Effect.fnUntraced(function* ({ apply, calls, open }: Functions, 
         sorted(rows.filter((one) => one.name === name).map(({ row }) => row)),
         `${name} of story ${story}, seed ${seed}`
       ).toStrictEqual(sorted(expected))
-    for (const rule of digestRules)
-      expect(yield* sql.unsafe(breachesStatement(rule, 10)), `${rule.rule} of story ${story}, seed ${seed}`).toStrictEqual([])
   }
+  // Once for all stories, as a rule looks at every record: what it finds names the tenant of its story.
+  for (const rule of digestRules)
+    expect(yield* sql.unsafe(breachesStatement(rule, 10)), `${rule.rule}, seed ${seed}`).toStrictEqual([])
   return [...seen].sort()
 })
 
