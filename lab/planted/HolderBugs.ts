@@ -31,7 +31,7 @@ export const holderBugs: ReadonlyArray<Bug> = [
     name: "throw the token away that money calls use, for a question that is refused",
     breaks: "no question about a holder costs what money calls need",
     test: "test/providers/mtn/Holder.test.ts",
-    edits: [{ file: "src/providers/Tokens.ts", text: " && call.keepsToken !== true", instead: "" }]
+    edits: [{ file: "src/providers/Tokens.ts", text: " || call.keepsToken === true", instead: "" }]
   },
   {
     name: "hold back balances where nobody says whose a number is",

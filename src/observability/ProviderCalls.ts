@@ -1,6 +1,7 @@
 import { Cause, Clock, Effect, Exit, Layer, Metric, Option } from "effect"
-import { callTimesText } from "../domain/CallTimes.ts"
+import { type CallTime, callTimesText } from "../domain/CallTimes.ts"
 import type { Mode } from "../domain/Ids.ts"
+import type { Instant } from "../domain/Instant.ts"
 import { withOwnCalls } from "../runtime/CallTrail.ts"
 import { wasTurnedAway } from "../runtime/CallTurn.ts"
 import { labelledMetric } from "../runtime/LabelledMetric.ts"
@@ -88,15 +89,35 @@ interface End {
   readonly note?: string
 }
 
+/** The facts about a call that are known before it ends. */
+interface Observation {
+  /** The order or the query that it is for. */
+  readonly about: object
+  readonly calls: ReadonlyArray<CallTime>
+  readonly startedAt: Instant
+}
+
 const observeCalls =
   (seconds: ReturnType<typeof callSeconds>) =>
   (provider: Provider): Provider => {
     const { mode, name } = provider
-    const count = Effect.fnUntraced(function* (call: string, outcome: string) {
+    /** Counts and times a call that has ended, and writes its log line. A call of which nothing is known is only timed. */
+    const report = Effect.fnUntraced(function* (call: string, end: End | null, { about, calls, startedAt }: Observation) {
+      const durationMs = (yield* Clock.currentTimeMillis) - startedAt
+      yield* seconds({ provider: name, call }, durationMs / MS_PER_SECOND)
+      if (end === null) return
+      const { note = "", outcome } = end
       const isFailed = FAILED.includes(outcome)
       const isTurnedAway = isFailed && (yield* wasTurnedAway)
       yield* providerCalls({ provider: name, mode, call, outcome: isTurnedAway ? TURNED_AWAY : outcome }, 1)
       if (isFailed && !isTurnedAway) yield* providerFailures({ provider: name, mode, call }, 1)
+      yield* Effect.annotateLogs(Effect.logInfo("provider call"), {
+        ...annotations({ provider: name, mode, operation: call, fact: outcome, duration_ms: durationMs }),
+        ...(note === "" ? {} : { note }),
+        ...(calls.length === 0 ? {} : { calls: callTimesText(calls) }),
+        ...referenceIn(about)
+      })
+      yield* annotateTraced(() => ({ "gateway.outcome": outcome, ...(note === "" ? {} : { note }) }))
     })
     const observed = <A, E>(
       call: string,
@@ -107,27 +128,7 @@ const observeCalls =
       withOwnCalls((calls) =>
         inSpan(`provider ${call}`, { attributes: { provider: name } })(
           Effect.flatMap(Clock.currentTimeMillis, (startedAt) =>
-            Effect.onExit(calling, (exit) =>
-              Effect.flatMap(Clock.currentTimeMillis, (endedAt) => {
-                const end = endOf(exit)
-                const durationMs = endedAt - startedAt
-                const timed = seconds({ provider: name, call }, durationMs / MS_PER_SECOND)
-                if (end === null) return timed
-                const { note = "", outcome } = end
-                return timed.pipe(
-                  Effect.andThen(count(call, outcome)),
-                  Effect.andThen(
-                    Effect.annotateLogs(Effect.logInfo("provider call"), {
-                      ...annotations({ provider: name, mode, operation: call, fact: outcome, duration_ms: durationMs }),
-                      ...(note === "" ? {} : { note }),
-                      ...(calls.length === 0 ? {} : { calls: callTimesText(calls) }),
-                      ...referenceIn(about)
-                    })
-                  ),
-                  Effect.andThen(annotateTraced(() => ({ "gateway.outcome": outcome, ...(note === "" ? {} : { note }) })))
-                )
-              })
-            )
+            Effect.onExit(calling, (exit) => report(call, endOf(exit), { about, calls, startedAt }))
           )
         )
       )

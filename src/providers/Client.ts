@@ -1,7 +1,8 @@
-import { Clock, Effect, Redacted } from "effect"
+import { Effect, Redacted } from "effect"
 import { json } from "../domain/Json.ts"
 import { maskedProviderCall } from "../domain/Masking.ts"
 import { captureCall } from "../runtime/CapturedCall.ts"
+import { elapsed } from "../runtime/Timer.ts"
 import type { ProviderCall, ProviderResponse, Transport } from "./Transport.ts"
 
 export interface Call {
@@ -23,12 +24,9 @@ export type Client = (call: Call, until: number) => Effect.Effect<ProviderRespon
 /** The time limit of a call that begins now, in milliseconds of the monotonic clock. */
 export type Deadline = Effect.Effect<number>
 
-const NANOS_A_MS = 1_000_000
-const now = Effect.map(Clock.monotonicTimeNanos, (nanos) => Number(nanos) / NANOS_A_MS)
+export const deadlineAfter = (timeoutMs: number): Deadline => Effect.map(elapsed, (begun) => begun + timeoutMs)
 
-export const deadlineAfter = (timeoutMs: number): Deadline => Effect.map(now, (begun) => begun + timeoutMs)
-
-export const timeLeft = (until: number): Effect.Effect<number> => Effect.map(now, (at) => Math.max(0, until - at))
+export const timeLeft = (until: number): Effect.Effect<number> => Effect.map(elapsed, (at) => Math.max(0, until - at))
 
 /** Makes one call in JSON, without a retry. The request and response of a call with a body are captured, masked. */
 export const calling = (baseUrl: string, transport: Transport) => {

@@ -1,7 +1,7 @@
 import { Clock, Effect, Option, type Schema, type Scope } from "effect"
 import { ProviderError } from "../domain/errors/Retriable.ts"
 import type { Mode } from "../domain/Ids.ts"
-import { type CallMemory, RecentCalls } from "../runtime/RecentCalls.ts"
+import { RecentCalls } from "../runtime/RecentCalls.ts"
 import type { Adapter, ProviderGuarantees } from "../services/ports/Provider.ts"
 import { alarmLogger, decoded, type FactWithAlarm, logAlarm, type ReadAsUnknown } from "./AnswerParsing.ts"
 import type { Call, Client, Deadline } from "./Client.ts"
@@ -47,7 +47,7 @@ export const adapterOf = <Account>(
 ) => {
   const operations = Effect.fnUntraced(open)
   return Effect.fn(name)(function* (account: Account, mode: Mode): Effect.fn.Return<Adapter, never, Scope.Scope> {
-    const transport = remembering(yield* RecentCalls, { provider: name, mode }, yield* openTransport(name))
+    const transport = yield* remembering({ provider: name, mode }, yield* openTransport(name))
     const [of, buckets] = [yield* PaceOf, yield* PaceBuckets]
     if (of === null || buckets === null) return { name, mode, guarantees, ...(yield* operations(account, transport)) }
     yield* noneTurnedAway(of)
@@ -58,17 +58,20 @@ export const adapterOf = <Account>(
 }
 
 /** Wraps the transport: the result of each call is kept for the console. */
-const remembering = (
-  calls: CallMemory,
+const remembering = Effect.fnUntraced(function* (
   account: { readonly provider: string; readonly mode: Mode },
   { call }: Transport
-): Transport => ({
-  call: (one) =>
-    Effect.tap(call(one), (response) =>
-      Effect.map(Clock.currentTimeMillis, (at) =>
-        calls.record({ ...account, operation: one.operation }, { at, failure: failureOf(response) })
-      )
-    )
+): Effect.fn.Return<Transport> {
+  const [calls, clock] = [yield* RecentCalls, yield* Clock.Clock]
+  const remember = (operation: string, response: ProviderResponse): void =>
+    calls.record({ ...account, operation }, { at: clock.currentTimeMillisUnsafe(), failure: failureOf(response) })
+  return {
+    call: (one) =>
+      Effect.map(call(one), (response) => {
+        remember(one.operation, response)
+        return response
+      })
+  }
 })
 
 const SERVER_ERROR = 500

@@ -67,38 +67,27 @@ export const tokenClient = Effect.fn("tokenClient")(function* <A>(account: Token
     timeToLive: (exit) => (Exit.isSuccess(exit) ? Duration.millis(exit.value.lifeMs) : Duration.zero)
   })
 
-  const callWithToken = Effect.fnUntraced(function* (call: Call, until: number) {
-    const kept = yield* Cache.getSuccess(tokens, "token")
-    const token = Option.isSome(kept)
-      ? kept.value
-      : yield* Effect.timeoutOrElse(Cache.get(tokens, "token"), {
-          duration: yield* timeLeft(until),
-          orElse: () => Effect.fail(new NoToken({ note: "no token in time" }))
-        })
-    const response = yield* once(call, until, { ...account.headers, authorization: `Bearer ${token.text}` })
-    const stale = endsToken(response) && call.keepsToken !== true
-    if (stale) {
-      ended = token.text
-      yield* Cache.invalidateWhen(tokens, "token", (current) => current === token)
-    }
-    return { response, stale }
+  const tokenWithin = Effect.fnUntraced(function* (until: number) {
+    const inTime = { duration: yield* timeLeft(until), orElse: () => Effect.fail(new NoToken({ note: "no token in time" })) }
+    return yield* Effect.timeoutOrElse(Cache.get(tokens, "token"), inTime)
   })
 
   const withTokens = Effect.fnUntraced(function* (call: Call, until: number) {
-    let answered = yield* callWithToken(call, until)
-    for (let tokens = 1; answered.stale && tokens < TOKENS_AT_MOST; tokens++) {
-      if (tokens > 1) yield* Effect.sleep((yield* Random.next) * LONGEST_PAUSE_MS * tokens)
-      answered = yield* callWithToken(call, until)
+    for (let used = 1; ; used++) {
+      const kept = yield* Cache.getSuccess(tokens, "token")
+      const token = Option.isSome(kept) ? kept.value : yield* tokenWithin(until)
+      const response = yield* once(call, until, { ...account.headers, authorization: `Bearer ${token.text}` })
+      if (!endsToken(response) || call.keepsToken === true) return response
+      ended = token.text
+      yield* Cache.invalidateWhen(tokens, "token", (current) => current === token)
+      if (used === TOKENS_AT_MOST) return response
+      if (used > 1) yield* Effect.sleep((yield* Random.next) * LONGEST_PAUSE_MS * used)
     }
-    return answered
   })
 
   const client: Client = (call, until) =>
-    withTokens(call, until).pipe(
-      Effect.map(({ response }) => response),
-      Effect.catchTag("NoToken", ({ away = null, note }) =>
-        Effect.map(away === null ? Effect.void : tellTurnedAway(away), (): ProviderResponse => ({ _tag: "NotSent", note }))
-      )
+    Effect.catchTag(withTokens(call, until), "NoToken", ({ away = null, note }) =>
+      Effect.map(away === null ? Effect.void : tellTurnedAway(away), (): ProviderResponse => ({ _tag: "NotSent", note }))
     )
   return client
 })

@@ -12,10 +12,11 @@ const CALLS_AT_MOST = 16
 export const CallTrail = Context.Reference<Array<CallTime> | null>("gateway/runtime/CallTrail", { defaultValue: () => null })
 
 /** Called for each call that has ended. */
-export const noteCallTime = (time: () => CallTime): Effect.Effect<void> =>
-  Effect.map(CallTrail, (trail) => {
-    if (trail !== null && trail.length < CALLS_AT_MOST) trail.push(time())
-  })
+export const noteCallTime = (time: () => CallTime): Effect.Effect<void> => Effect.map(CallTrail, (trail) => add(trail, time))
+
+const add = (trail: Array<CallTime> | null, time: () => CallTime): void => {
+  if (trail !== null && trail.length < CALLS_AT_MOST) trail.push(time())
+}
 
 /** The calls since the last time: each belongs to one line. */
 export const takeCallTimes: Effect.Effect<ReadonlyArray<CallTime>> = Effect.map(CallTrail, (trail) =>
@@ -24,8 +25,10 @@ export const takeCallTimes: Effect.Effect<ReadonlyArray<CallTime>> = Effect.map(
 
 /** Runs work with a trail of its own. Afterwards its calls are added to the surrounding trail, however the work ends. */
 export const withOwnCalls = <A, E, R>(work: (calls: ReadonlyArray<CallTime>) => Effect.Effect<A, E, R>) =>
-  Effect.suspend(() => {
+  Effect.flatMap(CallTrail, (around) => {
     const calls: Array<CallTime> = []
-    const passedOn = Effect.suspend(() => Effect.forEach(calls, (call) => noteCallTime(() => call), { discard: true }))
+    const passedOn = Effect.sync(() => {
+      for (const call of calls) add(around, () => call)
+    })
     return Effect.ensuring(Effect.provideService(work(calls), CallTrail, calls), passedOn)
   })

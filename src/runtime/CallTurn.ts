@@ -91,14 +91,14 @@ export const withShortWait = <A, E, R>(call: Effect.Effect<A, E, R>): Effect.Eff
 
 /** Runs calls, and returns with their exit whether one of them was turned away; null where none was. */
 export const withTurn = <A, E, R>(call: Effect.Effect<A, E, R>, isPatient: boolean) =>
-  Effect.suspend(() => inTurn(call, makeTurn(isPatient)))
-
-/** The same in a turn that the caller can inspect meanwhile. */
-export const inTurn = <A, E, R>(call: Effect.Effect<A, E, R>, turn: Turn) =>
-  Effect.gen(function* () {
-    const exit = yield* Effect.exit(Effect.provideService(call, CallTurn, turn))
-    return { exit, away: turn.away }
+  Effect.suspend(() => {
+    const turn = makeTurn(isPatient)
+    return Effect.map(Effect.exit(inTurn(call, turn)), (exit) => ({ exit, away: turn.away }))
   })
+
+/** Runs calls in a turn that the caller can inspect, also meanwhile. */
+export const inTurn = <A, E, R>(call: Effect.Effect<A, E, R>, turn: Turn): Effect.Effect<A, E, R> =>
+  Effect.provideService(call, CallTurn, turn)
 
 /** The tenant whose request the current fiber works for; null for the gateway's own work. */
 export const ActingTenant = Context.Reference<AppId | null>("gateway/runtime/ActingTenant", { defaultValue: () => null })

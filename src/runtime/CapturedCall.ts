@@ -1,4 +1,4 @@
-import { Context, Effect, Ref } from "effect"
+import { Context, Effect } from "effect"
 
 /** A provider call that moves money, masked and bounded. `response` is null where no complete response arrived. */
 export interface CapturedCall {
@@ -7,20 +7,21 @@ export interface CapturedCall {
 }
 
 /** The slot into which an adapter puts its call; null outside of `withCapturedCall`. */
-const CaptureSlot = Context.Reference<Ref.Ref<CapturedCall | null> | null>("gateway/runtime/CaptureSlot", {
+const CaptureSlot = Context.Reference<{ call: CapturedCall | null } | null>("gateway/runtime/CaptureSlot", {
   defaultValue: () => null
 })
 
 /** Stores a call for the surrounding `withCapturedCall`; a later one replaces it. Outside of one, nothing is masked or stored. */
 export const captureCall = (masked: () => CapturedCall): Effect.Effect<void> =>
-  Effect.flatMap(CaptureSlot, (slot) => (slot === null ? Effect.void : Ref.set(slot, masked())))
+  Effect.map(CaptureSlot, (slot) => {
+    if (slot !== null) slot.call = masked()
+  })
 
 /** The answer of a money call, and the last provider call made for it; `raw` is null when nothing left the process. */
 export const withCapturedCall = <A, E, R>(call: Effect.Effect<A, E, R>) =>
-  Effect.gen(function* () {
-    const slot = yield* Ref.make<CapturedCall | null>(null)
-    const outcome = yield* Effect.provideService(call, CaptureSlot, slot)
-    return { outcome, raw: yield* Ref.get(slot) }
+  Effect.suspend(() => {
+    const slot: { call: CapturedCall | null } = { call: null }
+    return Effect.map(Effect.provideService(call, CaptureSlot, slot), (outcome) => ({ outcome, raw: slot.call }))
   })
 
 /** The provider calls of a read: how many were made, and the failures among them. */

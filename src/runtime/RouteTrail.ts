@@ -55,9 +55,11 @@ export const rankByPrices = (totals: ReadonlyArray<readonly [provider: string, t
 
 /** Records why a candidate is not used, unless a reason is known: the first one counts. */
 export const passOver = (provider: string, verdict: Verdict, why = ""): Effect.Effect<void> =>
-  noted((trail) => {
-    if (trail.get(provider)?.verdict === "not_asked") set(trail, provider, verdict, { why })
-  })
+  noted((trail) => setPassedOver(trail, provider, verdict, why))
+
+const setPassedOver = (trail: Trail, provider: string, verdict: Verdict, why: string): void => {
+  if (trail.get(provider)?.verdict === "not_asked") set(trail, provider, verdict, { why })
+}
 
 /** Records the reason if the step fails, and fails. */
 export const orPassOver =
@@ -75,8 +77,9 @@ export const passOverOthers = <One extends { readonly provider: { readonly name:
   verdict: Verdict
 ): Effect.Effect<void> => {
   const names = new Set(kept.map(({ provider }) => provider.name))
-  return Effect.forEach(all, ({ provider: { name } }) => (names.has(name) ? Effect.void : passOver(name, verdict)), {
-    discard: true
+  const others = all.filter(({ provider }) => !names.has(provider.name))
+  return noted((trail) => {
+    for (const { provider } of others) setPassedOver(trail, provider.name, verdict, "")
   })
 }
 
@@ -86,7 +89,9 @@ export const noteChosen = (provider: string, verdict: "priced" | "code_sent"): E
 
 /** The provider that a payment is sent to, or is about to be. */
 export const noteUsed = (provider: string, attempt: number): Effect.Effect<void> =>
-  noted((trail) => set(trail, provider, "used", { attempt }))
+  noted((trail) => setUsed(trail, provider, attempt))
+
+const setUsed = (trail: Trail, provider: string, attempt: number) => set(trail, provider, "used", { attempt })
 
 /** Nothing left for this provider. */
 export const noteNotSent = (provider: string, attempt: number, why: string): Effect.Effect<void> =>
@@ -110,11 +115,12 @@ export const candidatesNoted: Effect.Effect<string> = Effect.map(candidatesNow, 
 
 /** The text as it will be once the payment is opened at this provider. Nothing is recorded before it is. */
 export const candidatesOnceUsed = (provider: string): Effect.Effect<string> =>
-  Effect.flatMap(RouteTrail, (trail) =>
-    Effect.andThen(noteUsed(provider, 1), candidatesNoted).pipe(
-      Effect.provideService(RouteTrail, trail === null ? null : new Map(trail))
-    )
-  )
+  Effect.map(RouteTrail, (trail) => {
+    if (trail === null) return ""
+    const then = new Map(trail)
+    setUsed(then, provider, 1)
+    return candidatesText([...then.values()])
+  })
 
 /** The reason for a request for a price that returned none. */
 export const noPrice = (error: { readonly _tag: string; readonly kind?: string }): Reason =>

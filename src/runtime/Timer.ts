@@ -155,11 +155,10 @@ export const interruptedAfter =
       })
     })
 
-/** Reads the monotonic clock, which cannot be set, in milliseconds. For code that reads it often without an effect for each. */
-export const monotonicClock: Effect.Effect<() => number> = Effect.map(
-  Clock.Clock,
-  (clock) => () => Number(clock.monotonicTimeNanosUnsafe()) / NANOS_A_MS
-)
+const monotonicMs = (clock: Clock.Clock): number => Number(clock.monotonicTimeNanosUnsafe()) / NANOS_A_MS
 
-/** The same clock, once. */
-export const elapsed: Effect.Effect<number> = Effect.map(monotonicClock, (clock) => clock())
+/** Milliseconds of the monotonic clock, which cannot be set. */
+export const elapsed: Effect.Effect<number> = Effect.clockWith((clock) => Effect.succeed(monotonicMs(clock)))
+
+/** The same as a function, for what is built once and reads it in every request. */
+export const monotonicClock: Effect.Effect<() => number> = Effect.map(Clock.Clock, (clock) => () => monotonicMs(clock))

@@ -140,7 +140,7 @@ export const providerImports: ReadonlyArray<ImportRow> = [
   },
   {
     from: /^providers\/Client\.ts$/,
-    files: ["domain/", "runtime/CapturedCall.ts", "providers/Transport.ts"],
+    files: ["domain/", "runtime/CapturedCall.ts", "runtime/Timer.ts", "providers/Transport.ts"],
     packages: [core]
   },
   // The other side of each wire. Nothing of the product knows it but the commands that run it.

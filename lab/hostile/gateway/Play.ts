@@ -172,7 +172,7 @@ class Stage {
   #open(name: string, honest: Adapter, spare: Adapter) {
     return Effect.gen({ self: this }, function* () {
       const clock = this.#patient(yield* Clock.Clock)
-      const latest = Effect.sync(() => clock.currentTimeMillisUnsafe())
+      const latest = () => clock.currentTimeMillisUnsafe()
       const node = new Node(() => "goes_on", { clock, latest, leaps: Effect.succeed([]) })
       const committed = (record: Transaction) => {
         const one = this.#byReference.get(record.reference)

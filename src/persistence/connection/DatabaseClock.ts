@@ -30,7 +30,7 @@ export class ClockSkew extends Context.Service<ClockSkew, { readonly millisecond
 
 export interface DatabaseTime {
   /** The latest time that it may be: the monotonic clock of a suspended machine stops, but its time of day continues. */
-  readonly latest: Effect.Effect<number>
+  readonly latest: () => number
   /** The program's clock from now on: the database's time, behind it by at most one read's round trip and never ahead of it. */
   readonly clock: Clock.Clock
   readonly skew: ClockSkew["Service"]
@@ -90,7 +90,7 @@ export const makeDatabaseTime = Effect.fnUntraced(function* <E, R>(
   const millis = () => clock.currentTimeMillisUnsafe()
   const skew = { milliseconds: Effect.sync(() => machine.currentTimeMillisUnsafe() - millis()) }
   const suspendedMs = () => Math.max(0, Number((offset() - offsetThen) / NANOS_A_MS))
-  const latest = Effect.sync(() => millis() + suspendedMs())
+  const latest = () => millis() + suspendedMs()
   return { clock, latest, skew, leaps: Effect.sync(() => leaps), begunAt: begun, reread }
 })
 

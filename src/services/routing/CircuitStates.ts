@@ -1,8 +1,9 @@
-import { Clock, Effect, identity, Metric } from "effect"
+import { type Clock, Effect, identity, Metric } from "effect"
 import * as CircuitBreaker from "../../domain/CircuitBreaker.ts"
 import type { AppId, Mode } from "../../domain/Ids.ts"
 import type { Instant } from "../../domain/Instant.ts"
 import { type AnswerTimes, lateAfterMs, noAnswers, withAnswer } from "../../domain/UsualTime.ts"
+import { labelledMetric } from "../../runtime/LabelledMetric.ts"
 import type { LateCalls } from "../ports/SharedLateCalls.ts"
 
 /**
@@ -39,9 +40,12 @@ const openings = Metric.counter("gateway_provider_circuit_openings_total", {
     "How often a circuit opened, by reason: failures, or silence, which is calls in flight that passed their usual time.",
   incremental: true
 })
-const usualTimes = Metric.gauge("gateway_provider_late_after_seconds", {
-  description: "From when on a call in flight of this kind to this provider counts as late, as this process has learnt it."
-})
+const usualTime = labelledMetric((attributes: Record<keyof CircuitKey, string>) =>
+  Metric.gauge("gateway_provider_late_after_seconds", {
+    description: "From when on a call in flight of this kind to this provider counts as late, as this process has learnt it.",
+    attributes
+  })
+)
 
 /** A tenant whose own circuit closed again is forgotten after this long without a call. */
 const FORGOTTEN_AFTER_MS = 60_000
@@ -67,11 +71,17 @@ export interface BegunCall {
  * The states of the circuits, in this process's memory. Each line has a circuit that all tenants share and one for each tenant,
  * so that a tenant whose recipients make the provider fail opens only its own circuit.
  */
-export const circuitStates = (policy: CircuitBreaker.CircuitPolicy, longestUsualMs: number) => {
+export const circuitStates = (policy: CircuitBreaker.CircuitPolicy, longestUsualMs: number, clock: Clock.Clock) => {
+  const bounds = { atLeastMs: policy.lateMs, atMostMs: longestUsualMs }
+  const noCircuits = {
+    shared: CircuitBreaker.closedCircuit,
+    tenants: new Map(),
+    times: noAnswers,
+    lateAfterMs: lateAfterMs(noAnswers, bounds)
+  } as const
   const lines = new Map<string, LineCircuits>()
   const circuitsOf = (line: CircuitKey): LineCircuits => lines.get(nameOf(line)) ?? { ...noCircuits, key: line }
   const keep = (line: CircuitKey, circuits: LineCircuits): void => void lines.set(nameOf(line), circuits)
-  const bounds = { atLeastMs: policy.lateMs, atMostMs: longestUsualMs }
 
   // Reading and writing in one synchronous function needs no lock.
   const letThrough = (line: CircuitKey, tenant: AppId | null, now: Instant): Begun | null => {
@@ -87,11 +97,12 @@ export const circuitStates = (policy: CircuitBreaker.CircuitPolicy, longestUsual
     const before = circuitsOf(line)
     if (after === before) return Effect.void
     keep(line, after)
-    return shown(line, tenant, before, after)
+    return shown(tenant, before, after, "")
   }
 
   const late = (line: CircuitKey, tenant: AppId | null, begun: Begun) =>
-    Effect.flatMap(Clock.currentTimeMillis, (at) => {
+    Effect.suspend(() => {
+      const at = clock.currentTimeMillisUnsafe()
       const before = circuitsOf(line)
       begun.isLate = true
       const shared = begun.isTrial ? before.shared : CircuitBreaker.onCallLate(before.shared, tenant, at, policy)
@@ -100,7 +111,8 @@ export const circuitStates = (policy: CircuitBreaker.CircuitPolicy, longestUsual
     })
 
   const end = (line: CircuitKey, tenant: AppId | null, begun: Begun, { note, tookMs, verdict }: Ended) =>
-    Effect.flatMap(Clock.currentTimeMillis, (at) => {
+    Effect.suspend(() => {
+      const at = clock.currentTimeMillisUnsafe()
       const how = verdict === "unreachable" ? "failed" : verdict
       const blamed = verdict === "unreachable" ? null : tenant
       const lateOf = (whose: AppId | null) => (begun.isLate ? { lateOf: whose } : {})
@@ -109,15 +121,17 @@ export const circuitStates = (policy: CircuitBreaker.CircuitPolicy, longestUsual
       const ownCall = { how, tenant: null, isTrial: begun.isOwnTrial, at, ...lateOf(null) } as const
       const shared = CircuitBreaker.onCallEnd(before.shared, call, policy)
       const own = CircuitBreaker.onCallEnd(ownOf(before, tenant), ownCall, policy)
-      const times = how === "answered" ? withAnswer(before.times, tookMs) : before.times
-      const after = { ...forgetOld(withOwn(withShared(before, shared), tenant, own), at), times }
+      const changed = forgetOld(withOwn(withShared(before, shared), tenant, own), at)
+      const after = how === "answered" ? withTime(changed, withAnswer(before.times, tookMs)) : changed
       keep(line, after)
-      const isLearnt = times !== before.times
-      return Effect.andThen(
-        shown(line, tenant, before, after).pipe(note === "" ? identity : Effect.annotateLogs({ note })),
-        isLearnt ? showUsual(line, lateAfterMs(times, bounds)) : Effect.void
-      )
+      return shown(tenant, before, after, note)
     })
+
+  const withTime = (circuits: LineCircuits, times: AnswerTimes): LineCircuits => ({
+    ...circuits,
+    times,
+    lateAfterMs: lateAfterMs(times, bounds)
+  })
 
   const withElsewhere = (before: LineCircuits, elsewhere: CircuitBreaker.CallsOfTenants, at: Instant): Effect.Effect<void> => {
     const shared = CircuitBreaker.onLateElsewhere(before.shared, elsewhere, at, policy)
@@ -129,26 +143,25 @@ export const circuitStates = (policy: CircuitBreaker.CircuitPolicy, longestUsual
     if (after === before) return Effect.void
     keep(before.key, after)
     const logOwn = ([tenant, own]: (typeof opened)[number]) => logChange(before.key, tenant, ownOf(before, tenant), own)
-    return Effect.andThen(shown(before.key, null, before, after), Effect.forEach(opened, logOwn, { discard: true }))
+    return Effect.andThen(shown(null, before, after, ""), Effect.forEach(opened, logOwn, { discard: true }))
   }
 
   return {
     /** Admits a call that begins now, or returns null to hold it back. `tenant` is null for the gateway's own work. */
-    begin: (line: CircuitKey, tenant: AppId | null) =>
-      Effect.map(Clock.currentTimeMillis, (now): BegunCall | null => {
-        const begun = letThrough(line, tenant, now)
-        if (begun === null) return null
-        return {
-          lateAfterMs: lateAfterMs(circuitsOf(line).times, bounds),
-          late: late(line, tenant, begun),
-          end: (verdict, how) => end(line, tenant, begun, { verdict, ...how })
-        }
-      }),
-    isOpen: (line: CircuitKey, tenant: AppId | null) =>
-      Effect.map(Clock.currentTimeMillis, (now) => {
-        const { shared } = circuitsOf(line)
-        return !CircuitBreaker.allowsTenantCall({ shared, own: ownOf(circuitsOf(line), tenant) }, now)
-      }),
+    begin: (line: CircuitKey, tenant: AppId | null): BegunCall | null => {
+      const begun = letThrough(line, tenant, clock.currentTimeMillisUnsafe())
+      if (begun === null) return null
+      return {
+        lateAfterMs: circuitsOf(line).lateAfterMs,
+        late: late(line, tenant, begun),
+        end: (verdict, how) => end(line, tenant, begun, { verdict, ...how })
+      }
+    },
+    isOpen: (line: CircuitKey, tenant: AppId | null): boolean => {
+      const circuits = circuitsOf(line)
+      const both = { shared: circuits.shared, own: ownOf(circuits, tenant) }
+      return !CircuitBreaker.allowsTenantCall(both, clock.currentTimeMillisUnsafe())
+    },
     standing: (line: CircuitKey) =>
       Effect.sync((): HeldBack => {
         const { shared, tenants } = circuitsOf(line)
@@ -158,22 +171,22 @@ export const circuitStates = (policy: CircuitBreaker.CircuitPolicy, longestUsual
       }),
 
     /** This node's late calls, for the others; for a circuit that such calls opened, those, until a trial call begins. */
-    late: Effect.map(
-      Clock.currentTimeMillis,
-      (now): ReadonlyArray<LateCalls> =>
-        [...lines].flatMap(([line, { shared, tenants }]) => {
-          const calls = new Map(CircuitBreaker.lateCallsOf(shared, now))
-          for (const [tenant, own] of tenants)
-            for (const count of CircuitBreaker.lateCallsOf(own, now).values())
-              calls.set(tenant, Math.max(count, calls.get(tenant) ?? 0))
-          return [...calls].map(([tenant, count]) => ({ line, tenant, calls: count }))
-        })
-    ),
+    late: Effect.sync((): ReadonlyArray<LateCalls> => {
+      const now = clock.currentTimeMillisUnsafe()
+      return [...lines].flatMap(([line, { shared, tenants }]) => {
+        const calls = new Map(CircuitBreaker.lateCallsOf(shared, now))
+        for (const [tenant, own] of tenants)
+          for (const count of CircuitBreaker.lateCallsOf(own, now).values())
+            calls.set(tenant, Math.max(count, calls.get(tenant) ?? 0))
+        return [...calls].map(([tenant, count]) => ({ line, tenant, calls: count }))
+      })
+    }),
 
     /** Counts the late calls of the other nodes. */
     countElsewhere: (theirs: ReadonlyArray<LateCalls>) =>
-      Effect.flatMap(Clock.currentTimeMillis, (at) =>
-        Effect.forEach(
+      Effect.suspend(() => {
+        const at = clock.currentTimeMillisUnsafe()
+        return Effect.forEach(
           [...lines.values()],
           (before) => {
             const elsewhere = new Map(
@@ -183,15 +196,23 @@ export const circuitStates = (policy: CircuitBreaker.CircuitPolicy, longestUsual
           },
           { discard: true }
         )
-      )
+      })
   }
 }
 
-const shown = Effect.fnUntraced(function* (line: CircuitKey, tenant: AppId | null, before: LineCircuits, after: LineCircuits) {
-  yield* logChange(line, null, before.shared, after.shared)
-  if (tenant !== null) yield* logChange(line, tenant, ownOf(before, tenant), ownOf(after, tenant))
-  if (isHeldBack(before) !== isHeldBack(after)) yield* showGauge(line, isHeldBack(after))
-})
+/** Logs and shows what an event has changed. Most calls change nothing. `note`: of the call's outcome; empty when there is none. */
+const shown = (tenant: AppId | null, before: LineCircuits, after: LineCircuits, note: string) => {
+  const line = after.key
+  const isNewTime = after.lateAfterMs !== before.lateAfterMs || (before.times.seen === 0 && after.times.seen > 0)
+  const showing = isNewTime ? showUsual(line, after.lateAfterMs) : Effect.void
+  if (before.shared === after.shared && before.tenants === after.tenants) return showing
+  return Effect.gen(function* () {
+    yield* showing
+    yield* logChange(line, null, before.shared, after.shared)
+    if (tenant !== null) yield* logChange(line, tenant, ownOf(before, tenant), ownOf(after, tenant))
+    if (isHeldBack(before) !== isHeldBack(after)) yield* showGauge(line, isHeldBack(after))
+  }).pipe(note === "" ? identity : Effect.annotateLogs({ note }))
+}
 
 /** The circuits of one line. A tenant without an entry has a closed one. */
 interface LineCircuits {
@@ -200,6 +221,8 @@ interface LineCircuits {
   readonly tenants: ReadonlyMap<AppId, CircuitBreaker.Circuit>
   /** The durations of answered calls on the line, of all tenants. */
   readonly times: AnswerTimes
+  /** When a call on the line begins to count as late, by `times`. */
+  readonly lateAfterMs: number
 }
 
 interface Begun {
@@ -211,8 +234,6 @@ interface Begun {
 interface Ended extends CallEnd {
   readonly verdict: CallVerdict | "abandoned"
 }
-
-const noCircuits = { shared: CircuitBreaker.closedCircuit, tenants: new Map(), times: noAnswers } as const
 
 const ownOf = ({ tenants }: LineCircuits, tenant: AppId | null): CircuitBreaker.Circuit =>
   (tenant === null ? undefined : tenants.get(tenant)) ?? CircuitBreaker.closedCircuit
@@ -244,7 +265,7 @@ const showGauge = ({ mode, operation, provider }: CircuitKey, isOpen: boolean) =
   Metric.update(Metric.withAttributes(openCircuits, { provider, mode, operation }), isOpen ? 1 : 0)
 
 const showUsual = ({ mode, operation, provider }: CircuitKey, lateMs: number) =>
-  Metric.update(Metric.withAttributes(usualTimes, { provider, mode, operation }), lateMs / MS_PER_SECOND)
+  usualTime({ provider, mode, operation }, lateMs / MS_PER_SECOND)
 
 const logChange = (
   { mode, operation, provider }: CircuitKey,

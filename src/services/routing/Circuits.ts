@@ -1,7 +1,7 @@
-import { Context, Effect, Exit, Latch } from "effect"
-import { ActingTenant, inTurn, isPatient, makeTurn, waitedMs } from "../../runtime/CallTurn.ts"
+import { Clock, Context, Effect, Exit, Latch } from "effect"
+import { ActingTenant, inTurn, isPatient, makeTurn, type Turn, waitedMs } from "../../runtime/CallTurn.ts"
 import { layerOf } from "../../runtime/ServiceLayer.ts"
-import { elapsed } from "../../runtime/Timer.ts"
+import { makeTimer, monotonicClock } from "../../runtime/Timer.ts"
 import { Policy } from "../ports/Policy.ts"
 import { SharedLateCalls } from "../ports/SharedLateCalls.ts"
 import { type BegunCall, type CallVerdict, type CircuitKey, circuitStates, type HeldBack } from "./CircuitStates.ts"
@@ -29,36 +29,40 @@ export class Circuits extends Context.Service<
 >()("gateway/services/Circuits") {
   static readonly layer = layerOf(Circuits)(function* () {
     const { circuit, providerTimeoutMs } = yield* Policy
-    const states = circuitStates(circuit, providerTimeoutMs * LONGEST_USUAL_SHARE)
+    const states = circuitStates(circuit, providerTimeoutMs * LONGEST_USUAL_SHARE, yield* Clock.Clock)
+    const [clock, timer] = [yield* monotonicClock, yield* makeTimer]
     const share = yield* makeSharing(states)
 
-    /** Counts a call as late, once, when it passes its usual time. Its wait for our own pace does not count. */
-    const watch = Effect.fnUntraced(function* (begun: BegunCall, turn: ReturnType<typeof makeTurn>, startedAt: number) {
-      for (let left = begun.lateAfterMs; left > 0; ) {
-        yield* Effect.sleep(Math.max(left, SHORTEST_LOOK_MS))
-        const now = yield* elapsed
-        left = begun.lateAfterMs - (now - startedAt - waitedMs(turn, now))
+    /**
+     * Counts a call as late, once, when it passes its usual time. Its wait for our own pace does not count. The returned function
+     * ends the watch.
+     */
+    const watch = (begun: BegunCall, turn: Turn, startedAt: number, run: (late: Effect.Effect<void>) => unknown) => {
+      const look = () => {
+        const now = clock()
+        const left = begun.lateAfterMs - (now - startedAt - waitedMs(turn, now))
+        if (left > 0) stop = timer(Math.max(left, SHORTEST_LOOK_MS), look)
+        else run(Effect.andThen(begun.late, share))
       }
-      yield* begun.late
-      yield* share
-    })
+      let stop = timer(begun.lateAfterMs, look)
+      return () => stop()
+    }
 
     const through = <A, E>(line: CircuitKey, { call, instead, verdict }: CircuitCall<A, E>): Effect.Effect<A, E> =>
       Effect.uninterruptibleMask((restore) =>
         Effect.gen(function* () {
-          const begun = yield* states.begin(line, yield* ActingTenant)
+          const begun = states.begin(line, yield* ActingTenant)
           if (begun === null) return yield* instead
           const turn = makeTurn(yield* isPatient)
-          const startedAt = yield* elapsed
-          const watching = yield* Effect.forkChild(Effect.interruptible(watch(begun, turn, startedAt)))
-          const ended = yield* Effect.exit(restore(inTurn(call, turn)))
-          watching.interruptUnsafe()
-          const endedAt = yield* elapsed
-          const { away, exit } = Exit.isSuccess(ended) ? ended.value : { away: null, exit: Exit.failCause(ended.cause) }
+          const startedAt = clock()
+          const endWatch = watch(begun, turn, startedAt, Effect.runForkWith(yield* Effect.context<never>()))
+          const exit = yield* Effect.exit(restore(inTurn(call, turn)))
+          endWatch()
+          const endedAt = clock()
           const isAbandoned = Exit.isFailure(exit) && Exit.hasInterrupts(exit)
           const said = verdict(exit)
           // A call rejected by the pace is neither a failure nor an answer, nor is one that the gateway held back.
-          const isNone = (away !== null || turn.isHeldBack) && said !== "answered"
+          const isNone = (turn.away !== null || turn.isHeldBack) && said !== "answered"
           yield* begun.end(isNone || (said === "answered" && isAbandoned) ? "abandoned" : said, {
             note: noteOf(exit),
             tookMs: endedAt - startedAt - waitedMs(turn, endedAt)
@@ -68,7 +72,7 @@ export class Circuits extends Context.Service<
       )
 
     return {
-      isOpen: (line) => Effect.flatMap(ActingTenant, (tenant) => states.isOpen(line, tenant)),
+      isOpen: (line) => Effect.map(ActingTenant, (tenant) => states.isOpen(line, tenant)),
       standing: states.standing,
       through
     }

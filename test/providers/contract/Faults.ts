@@ -113,11 +113,12 @@ const SUSPENDED_MS = 31_000
 const suspended = Effect.fnUntraced(function* ({ kind, way }: Case, after: number) {
   let isAsleep = false
   const fault = answeredAfter(() => (isAsleep = true))
-  const latest = Effect.map(Clock.currentTimeMillis, (now) => {
+  const latest = (clock: Clock.Clock) => {
+    const now = clock.currentTimeMillisUnsafe()
     const seen = isAsleep ? now + SUSPENDED_MS : now
     if (after === 0) isAsleep = true
     return seen
-  })
+  }
   const one = yield* Effect.provideService(sent({ kind, way, fault, number: after, isLasting: false }), LatestTime, latest)
   expect(isAsleep).toBe(true)
   expect(one.outcome).toMatchObject({ _tag: "NotSent" })

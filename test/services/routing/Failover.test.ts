@@ -218,7 +218,7 @@ describe("a process that stood still", () => {
   it.effect("sends nothing to anybody once it was too late, also where the time turns out to be earlier right after", () =>
     Effect.gen(function* () {
       const times = [NOON + 30_001]
-      const shrinking = Effect.sync(() => times.pop() ?? NOON)
+      const shrinking = () => times.pop() ?? NOON
       const { ended, sent } = yield* Effect.provideService(sending({ answers: [never, Accepted] }), LatestTime, shrinking)
       expect([ended, sent]).toStrictEqual([{ outcome: tooLate, raw: null, isRerouted: false }, []])
     })

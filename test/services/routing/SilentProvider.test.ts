@@ -197,7 +197,8 @@ describe("a provider that stops answering", () => {
         )
       yield* TestClock.adjust("9 seconds")
       expect(yield* open).toStrictEqual([false, false, false, false])
-      yield* TestClock.adjust("2 seconds")
+      // Before the first of them has been open for a second: it then lets a trial call through.
+      yield* TestClock.adjust("1500 millis")
       expect(yield* open).toStrictEqual([true, true, true, true])
     }).pipe(Effect.scoped)
   )
