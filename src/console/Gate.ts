@@ -1,7 +1,8 @@
 import { timingSafeEqual } from "node:crypto"
-import { ByteSize, Effect, Option, Redacted } from "effect"
-import { HttpIncomingMessage, type HttpServerError, type HttpServerRequest } from "effect/http"
+import { Effect, Option, Redacted, Stream } from "effect"
+import type { HttpServerRequest } from "effect/http"
 import { clientAddress, clientOf } from "../http/edge/ClientAddress.ts"
+import { withRoom } from "../http/edge/RequestBody.ts"
 import type { Visitor } from "../services/SignIn.ts"
 
 // The checks of a request before anything is done for it. Each check returns a status and a sentence, or nothing.
@@ -94,28 +95,40 @@ const FORM_TYPE = /^application\/x-www-form-urlencoded(?:[ \t]*;.*)?$/i
 export const readForm = (request: Request): Effect.Effect<URLSearchParams, Refused> => {
   if (FILE_FORM_TYPE.test(request.headers["content-type"] ?? "")) return readFileForm(request)
   if (!FORM_TYPE.test(request.headers["content-type"] ?? "")) return Effect.fail({ status: 415, message: "This is not a form." })
-  if (Number(request.headers["content-length"] ?? 0) > FORM_BYTES) return Effect.fail(tooLarge)
-  return request.text.pipe(
-    Effect.map((text) => new URLSearchParams(text)),
-    Effect.mapError((error) => (isTooLarge(error) ? tooLarge : notWhole)),
+  return bytesOf(request, FORM_BYTES).pipe(
+    Effect.map((bytes) => new URLSearchParams(Buffer.from(bytes).toString("utf8"))),
     Effect.filterOrFail(
       (form) => unstorable(form) === undefined,
       () => zeroByte
-    ),
-    Effect.provideService(HttpIncomingMessage.MaxBodySize, ByteSize.bytes(FORM_BYTES))
+    )
   )
 }
 
+/** A body in one buffer, in however many pieces it is sent. The listener closes a connection that takes too long for it. */
+const bytesOf = Effect.fnUntraced(function* (request: Request, limit: number): Effect.fn.Return<Uint8Array, Refused> {
+  if (Number(request.headers["content-length"] ?? 0) > limit) return yield* Effect.fail(tooLarge)
+  let bytes: Buffer = Buffer.alloc(0)
+  let size = 0
+  yield* Stream.runForEach(
+    Stream.mapError(request.stream, () => notWhole),
+    (piece) => {
+      if (size + piece.length > limit) return Effect.fail(tooLarge)
+      bytes = withRoom(bytes, size + piece.length, limit)
+      bytes.set(piece, size)
+      size += piece.length
+      return Effect.void
+    }
+  )
+  return bytes.subarray(0, size)
+})
+
 /** A form with a file: the text of the file is the value of its field. */
 const readFileForm = (request: Request): Effect.Effect<URLSearchParams, Refused> => {
-  if (Number(request.headers["content-length"] ?? 0) > FILE_FORM_BYTES) return Effect.fail(tooLarge)
   const type = request.headers["content-type"] ?? ""
-  return request.arrayBuffer.pipe(
-    Effect.mapError((error) => (isTooLarge(error) ? tooLarge : notWhole)),
-    Effect.provideService(HttpIncomingMessage.MaxBodySize, ByteSize.bytes(FILE_FORM_BYTES)),
+  return bytesOf(request, FILE_FORM_BYTES).pipe(
     Effect.flatMap((bytes) =>
       Effect.tryPromise({
-        try: () => new Response(bytes, { headers: { "content-type": type } }).formData(),
+        try: () => new Response(new Uint8Array(bytes), { headers: { "content-type": type } }).formData(),
         catch: () => notWhole
       })
     ),
@@ -151,9 +164,6 @@ const zeroByte: Refused = {
 /** The one character that PostgreSQL cannot store in a text. Every other one is an ordinary character. */
 export const unstorable = (fields: URLSearchParams): Refused | undefined =>
   [...fields].flat().some((text) => text.includes("\u0000")) ? zeroByte : undefined
-
-const isTooLarge = ({ reason }: HttpServerError.HttpServerError): boolean =>
-  reason._tag === "RequestParseError" && reason.reason === "BodyTooLarge"
 
 /** The headers of every response: it is never cached or framed, and it loads from and sends to the console only. */
 export const strictHeaders = {

@@ -51,7 +51,15 @@ export const imports: ReadonlyArray<ImportRow> = [
   // The operators' pages: services and ports, and nothing below them.
   {
     from: /^console\/(Console|Gate)\.ts$/,
-    files: ["domain/", "runtime/", "services/", "console/", "http/edge/ClientAddress.ts", "http/edge/ConnectionLimit.ts"],
+    files: [
+      "domain/",
+      "runtime/",
+      "services/",
+      "console/",
+      "http/edge/ClientAddress.ts",
+      "http/edge/ConnectionLimit.ts",
+      "http/edge/RequestBody.ts"
+    ],
     packages: [core, http, /^node:(http|crypto)$/, /^@effect\/platform-node\/\w+$/]
   },
   {

@@ -66,7 +66,7 @@ export const bodyReader =
   }
 
 /** The bytes with room for `needed` in all. It grows by doubling, so that a byte is copied a few times only. */
-const withRoom = (bytes: Buffer, needed: number, limit: number): Buffer => {
+export const withRoom = (bytes: Buffer, needed: number, limit: number): Buffer => {
   if (needed <= bytes.length) return bytes
   const larger = Buffer.allocUnsafe(Math.min(limit, 2 * needed))
   bytes.copy(larger)

@@ -18,7 +18,7 @@ describe("a body", () => {
       const { body, message } = arriving()
       const read = yield* Effect.forkChild(body, { startImmediately: true })
       const piece = Buffer.alloc(1)
-      const sent = Buffer.from(Array.from({ length: LIMIT }, (_, at) => (at * 7) % 251))
+      const sent = Buffer.from(Array.from({ length: 4_096 }, (_, at) => (at * 7) % 251))
       message.emit("data", Buffer.from(sent.subarray(0, 1)))
       for (const byte of sent.subarray(1)) {
         piece[0] = byte
