@@ -8,6 +8,8 @@ import { TooLate } from "../../runtime/TooLate.ts"
 const FRESH_MS = 1_000
 /** A result that is older than this is still used, but the next query is sent, so that callers rarely wait for one. */
 const QUERY_EVERY_MS = 500
+/** How long a result is used without a wait: shorter than `FRESH_MS`, by the time that a request takes to act on it. */
+const USED_MS = 800
 /** How often a query is sent whose results arrive too late to be used. */
 const TRIES_AT_MOST = 3
 
@@ -49,8 +51,8 @@ export const cachedQuery = Effect.fnUntraced(function* <A>(question: Effect.Effe
   }
 
   const recent = (now: number): Option.Option<A> => {
-    const age = last === null ? FRESH_MS : now - last.sentAt
-    if (last === null || age >= FRESH_MS) return Option.none()
+    const age = last === null ? USED_MS : now - last.sentAt
+    if (last === null || age >= USED_MS) return Option.none()
     if (age >= QUERY_EVERY_MS) pendingAt(now)
     return last.answer
   }
