@@ -122,7 +122,7 @@ const stories: ReadonlyArray<Story> = [
 const ASKED = 3
 
 // The provider settles later than a call may take: what the answer alone tells is seen in the answer.
-const slow = Stack.layer({ PROVIDER_TIMEOUT_MS: "800", RECONCILER_SCHEDULE: "1500ms,2s,2500ms,3s" }, { delayMs: 1_200 })
+const slow = Stack.layer({ PROVIDER_TIMEOUT_MS: "800", RECONCILER_SCHEDULE: "3500ms,4s,4500ms,5s" }, { delayMs: 3_000 })
 
 layer(slow, { excludeTestServices: true, concurrent: true })("every ending of a payout", (it) => {
   for (const story of stories) it.effect(story.promise, () => tell(story))
