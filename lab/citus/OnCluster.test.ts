@@ -9,15 +9,20 @@ import { LedgerVerificationPg } from "../../src/persistence/ledger/LedgerVerific
 import { Distribute } from "../../src/persistence/schema/Distribute.ts"
 import type { SteppedMigration } from "../../src/persistence/schema/Migration.ts"
 import { Migrations } from "../../src/persistence/schema/Migrations.ts"
+import { FloatLedger } from "../../src/services/ports/FloatLedger.ts"
 import { LedgerVerification } from "../../src/services/ports/LedgerVerification.ts"
 import { itOnCitus } from "../../test/support/Installed.ts"
+import { appId, givenTenantWith, openStep } from "../../test/support/LedgerSteps.ts"
+import { givenClaim } from "../../test/support/PaymentRequests.ts"
 import { asOwner } from "../../test/support/Stack.ts"
 import { givenDatabase } from "../../test/support/TestDatabase.ts"
+import { givenLedger } from "../../test/support/TestLedger.ts"
 
 // What only a cluster can show, on the one that CITUS_URL names.
 
 /** The run's first database is migrated and divided. */
 const LONGEST_MS = 120_000
+const DAY_MS = 86_400_000
 const NAME = "9999_next"
 const next = (...steps: SteppedMigration["steps"]): SteppedMigration => ({ name: NAME, steps })
 const apply = (migration: SteppedMigration) => Migrations.apply([...Migrations.all, migration])
@@ -111,6 +116,66 @@ itOnCitus(
         "resolutions_are_audited R2",
         "resolutions_are_audited R3"
       ])
+    })
+  ),
+  LONGEST_MS
+)
+
+itOnCitus(
+  "ledger verify reports no difference for a payout that is written between its reads of two servers, and what is damaged it does",
+  onCluster(
+    Effect.fnUntraced(function* (url) {
+      const node = yield* givenLedger(url)
+      yield* Effect.provideContext(givenTenantWith(appId, 1_000_000n), node)
+      // On the coordinator, while the payouts are on a worker.
+      const startsAt = Math.floor(Date.now() / DAY_MS) * DAY_MS
+      const ceiling = {
+        appId: "",
+        mode: "live",
+        name: "ceiling:eversend:UGX",
+        subject: "",
+        startsAt,
+        endsAt: startsAt + DAY_MS
+      } as const
+      let made = 0
+      let isPaying = true
+      let asked = 0
+      const pay = Effect.gen(function* () {
+        const step = openStep(yield* givenClaim(appId, `key-${made++}`), 100n)
+        const at = startsAt + made
+        const transaction = { ...step.transaction, createdAt: at, updatedAt: at }
+        const counters = [{ ...ceiling, amount: 100n, bound: 1_000_000n, window: null }]
+        yield* (yield* FloatLedger).open({ ...step, transaction, line: { ...step.line, at }, counters })
+      }).pipe(Effect.provideContext(node), Effect.orDie)
+      yield* pay
+      const sql = yield* SqlClient.SqlClient
+      // Its first read of the coordinator comes between those of the workers.
+      const isBetween = (text: string) => /^\s*SELECT (set_config|count\(\*\) FROM counters)/.test(text)
+      const paying = new Proxy(sql, {
+        apply: (of, _self, [texts, ...values]: [TemplateStringsArray, ...ReadonlyArray<unknown>]) =>
+          isPaying && isBetween(String(texts)) ? Effect.andThen(pay, of(texts, ...values)) : of(texts, ...values),
+        get: (of, name) =>
+          name === "unsafe"
+            ? (text: string, values?: ReadonlyArray<unknown>) => {
+                if (text.includes("the window says ")) asked++
+                return isPaying && isBetween(text) ? Effect.andThen(pay, of.unsafe(text, values)) : of.unsafe(text, values)
+              }
+            : Reflect.get(of, name)
+      })
+      const audit = LedgerVerificationPg.pipe(
+        Layer.provide(Distribution.layer),
+        Layer.provide(Layer.succeed(SqlClient.SqlClient, paying))
+      )
+      const found = Effect.gen(function* () {
+        const { differences } = yield* (yield* LedgerVerification).verify
+        return differences.filter(({ rule }) => rule === "windows_are_counted").length
+      }).pipe(Effect.provide(Layer.fresh(audit)))
+      expect(yield* found).toBe(0)
+      // The first query did find one.
+      expect(asked).toBe(2)
+      isPaying = false
+      yield* (yield* asOwner(url))`UPDATE counters SET used = used + 1 WHERE app_id = ''`
+      expect(yield* found).toBe(1)
     })
   ),
   LONGEST_MS

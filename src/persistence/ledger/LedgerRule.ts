@@ -9,6 +9,12 @@ export interface LedgerRule {
 }
 
 /**
+ * Whether a rule compares rows of tenants with rows of the coordinator, where a database is distributed: with the audit log, or
+ * with the windows that all tenants share.
+ */
+export const joinsServers = ({ broken }: LedgerRule): boolean => /\b(audit_log|counters)\b/.test(broken)
+
+/**
  * Selects at most this many rows that violate a rule. OFFSET makes PostgreSQL plan the rule as a whole: a plan for the first
  * rows would look up one row after another, and all of them when no row violates the rule.
  */

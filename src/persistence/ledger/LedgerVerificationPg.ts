@@ -72,7 +72,7 @@ const kept = rowsOf(Schema.Struct({ progress: Schema.Unknown }))
 
 /**
  * LedgerVerification on PostgreSQL. It owns the table verification_progress. Every step reads one snapshot (repeatable read)
- * while the gateway keeps working, so that a rule never compares data of two times.
+ * while the gateway keeps working, so that a rule never compares data of two times; on Citus see `VerificationSteps`.
  */
 export const LedgerVerificationPg = layerOf(LedgerVerification)(function* () {
   const sql = yield* SqlClient.SqlClient
@@ -87,16 +87,17 @@ export const LedgerVerificationPg = layerOf(LedgerVerification)(function* () {
   const wholeRules = askedWhole(slicing, isDistributed)
   const program = programOf(slicing, wholeRules)
 
-  const checkWhole = (run: Run, one: LedgerRule, place: Place) =>
-    steps.whole(
-      Effect.gen(function* () {
-        const counted = sql.unsafe(isDistributed ? one.counted : countedBySmall(one))
-        const { answer, unread } = yield* partOrUnread([one.rule], counts(counted))
-        const statement = isDistributed ? breachesStatement(one, MAX_DIFFERENCES) : askedBySmall(one, MAX_DIFFERENCES)
-        const differences = yield* breaches(one, statement, [])
-        return { ...added(run, [...unread, ...differences], [[one.rule, Number(answer?.[0]?.count ?? 0n)]]), place }
-      })
-    )
+  const checkWhole = Effect.fnUntraced(function* (run: Run, one: LedgerRule, place: Place) {
+    const check = Effect.gen(function* () {
+      const counted = sql.unsafe(isDistributed ? one.counted : countedBySmall(one))
+      const { answer, unread } = yield* partOrUnread([one.rule], counts(counted))
+      const statement = isDistributed ? breachesStatement(one, MAX_DIFFERENCES) : askedBySmall(one, MAX_DIFFERENCES)
+      const differences = yield* breaches(one, statement, [])
+      return { count: Number(answer?.[0]?.count ?? 0n), differences: [...unread, ...differences] }
+    })
+    const { count, differences } = yield* steps.whole(one, check)
+    return { ...added(run, differences, [[one.rule, count]]), place }
+  })
 
   const checkSlice = Effect.fnUntraced(function* (run: Run, slice: Slice) {
     const values = slicing.values(slice)
