@@ -32,8 +32,8 @@ export interface FakeWorld {
   /** Of the tenant in live mode, in minor units of UGX. */
   readonly float: bigint
   readonly corridors: ReadonlyArray<Corridor>
-  /** The database answers a list of all corridors too late to be relied on; a single one is found in time. */
-  readonly listsAreLate: boolean
+  /** Which reads of corridors the database answers too late to be relied on. */
+  readonly lateCorridors: "none" | "lists" | "all"
   /** The providers that an operator switched off. */
   readonly switchedOff: ReadonlyArray<string>
   /** Of every tenant, as they are at each look. */
@@ -46,7 +46,7 @@ export interface FakeWorld {
 export const fakePorts = ({
   caps,
   corridors = [],
-  listsAreLate = false,
+  lateCorridors = "none",
   policy = {},
   switchedOff = [],
   tenant = tenantNamed("acme")
@@ -57,7 +57,7 @@ export const fakePorts = ({
         fakeTransactions,
         fakeVelocityLimits(caps),
         fakeTenants(tenant),
-        fakeCorridors(corridors, listsAreLate),
+        fakeCorridors(corridors, lateCorridors),
         fakeScreening(),
         fakeDenylist(),
         fakeQuotes(),

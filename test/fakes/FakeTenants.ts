@@ -79,15 +79,14 @@ export const corridorTo = (providers: ReadonlyArray<string>, overrides: Partial<
 })
 
 /** Corridors in memory; what is put is seen at once. */
-export const fakeCorridors = (corridors: ReadonlyArray<Corridor>, listsAreLate = false) => {
+export const fakeCorridors = (corridors: ReadonlyArray<Corridor>, late: "none" | "lists" | "all" = "none") => {
+  const answered = <A>(isLate: boolean, answer: () => A) =>
+    isLate ? Effect.die(new TooLate("the corridors")) : Effect.sync(answer)
   const nameOf = ({ country, currency, direction, method }: CorridorKey) => `${country} ${currency} ${direction} ${method}`
   const byName = new Map(corridors.map((corridor) => [nameOf(corridor), corridor]))
   return fake(Corridors, {
-    list: Effect.sync(() => {
-      if (listsAreLate) throw new TooLate("the corridors")
-      return [...byName].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, corridor]) => corridor)
-    }),
-    find: (key) => Effect.sync(() => Option.fromUndefinedOr(byName.get(nameOf(key)))),
+    list: answered(late !== "none", () => [...byName].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, row]) => row)),
+    find: (key) => answered(late === "all", () => Option.fromUndefinedOr(byName.get(nameOf(key)))),
     put: (corridor) =>
       Effect.sync(() => {
         byName.set(nameOf(corridor), corridor)

@@ -1,6 +1,7 @@
 import { Context, Effect, Option } from "effect"
 import { type Corridor, type CorridorKey, networkOf } from "../../domain/Corridor.ts"
 import type { Currency } from "../../domain/Currency.ts"
+import { RateLimited } from "../../domain/errors/Retriable.ts"
 import {
   AmountAboveMaximum,
   AmountBelowMinimum,
@@ -13,10 +14,20 @@ import type { MinorUnits } from "../../domain/Money.ts"
 import type { Caller, Capability } from "../../domain/Tenant.ts"
 import { beginCandidates } from "../../runtime/RouteTrail.ts"
 import { layerOf } from "../../runtime/ServiceLayer.ts"
+import { whereTooLate } from "../../runtime/TooLate.ts"
 import { Corridors } from "../ports/Corridors.ts"
 import type { FreshClaim } from "../ports/Idempotency.ts"
 import { Policy } from "../ports/Policy.ts"
 import { Tenants } from "../ports/Tenants.ts"
+
+/** Refuses a request whose reads come too late as retriable (contract ERR-1). Only for work before its record is opened. */
+export const shedWhereTooLate = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E | RateLimited, R> =>
+  whereTooLate(effect, (cause) =>
+    Effect.andThen(
+      Effect.logWarning("a request was refused because its reads came too late", cause),
+      Effect.fail(new RateLimited({ scope: "server", retry_after_seconds: 1 }))
+    )
+  )
 
 /** The refusals that come before any provider is called, in the contract's order (contract ERR-10). */
 export class Admission extends Context.Service<

@@ -32,7 +32,13 @@ import { type WindowUse, windowsAt } from "../../domain/VelocityLimits.ts"
 import { withMoneyTurn } from "../../runtime/CallTurn.ts"
 import { orPassOver, outsideLimits, passOverOthers, rankByPrices } from "../../runtime/RouteTrail.ts"
 import { layerOf } from "../../runtime/ServiceLayer.ts"
-import { Admission, requireNetwork, requireRedirectUrl, requireWithinCorridorBounds } from "../admission/Admission.ts"
+import {
+  Admission,
+  requireNetwork,
+  requireRedirectUrl,
+  requireWithinCorridorBounds,
+  shedWhereTooLate
+} from "../admission/Admission.ts"
 import { PartyScreening } from "../admission/PartyScreening.ts"
 import { Velocity } from "../admission/Velocity.ts"
 import { newRecord, recordOpener } from "../NewRecord.ts"
@@ -142,6 +148,39 @@ export class Collections extends Context.Service<
       return ready.length > 0 ? ready : chargers
     })
 
+    /** Everything that can be refused before a provider is called, in the contract's order. Its reads are usually cached. */
+    const admit = Effect.fnUntraced(function* (caller: Caller, command: CollectionCommand, fresh: FreshClaim) {
+      const { country, currency, method, source } = command
+      const key: CorridorKey = { country, currency, direction: "collection", method }
+      yield* admission.requireMoneyCapability(caller, "collections", fresh.tenant)
+      const corridor = yield* admission.corridor(key)
+      // A code belongs to the provider that sent it, so providers that send codes keep the row's order.
+      const isByCode = command.otp !== null || corridor.customerAction === "otp"
+      const preferred = isByCode || source === null ? null : (networkOf(corridor, country, source.network) ?? null)
+      const route = yield* routes.forPayment(caller, corridor, ({ collections }) => collections, preferred)
+      const { providers } = route
+      if (source === null || providers.length === 0) return yield* new CorridorUnsupported(key)
+      if (source.country !== country) return yield* invalid("source.country", "must be the charge's own country")
+      const network = yield* requireNetwork(corridor, source.country, source.network, "source.network")
+      const priced = { ...command, corridor, network, createdAt: yield* Clock.currentTimeMillis }
+      const able = yield* ableOf(providers, { ...source, network }, priced)
+      const chargers = route.keptUntil === null && route.compared.length > 0 ? yield* byContractFee(able, priced) : able
+      const number = { appId: caller.appId, mode: caller.mode, partyHash: vault.hash("party", payerIdentity(source)) }
+      // The payer's code belongs to the provider that is asked for codes, the first one, and to the account that sent it.
+      const [first, ...next] = yield* command.otp === null
+        ? preferReady(chargers)
+        : dispatch.senderFirst(chargers, { ...number, pinId: command.otp.pinId }, command.currency)
+      if (first === undefined) return yield* new CorridorUnsupported(key)
+      yield* requireRedirectUrl(corridor, command.redirectUrl)
+      yield* admission.requireUnderTestCeiling(caller, command.amount, command.currency)
+      yield* screening.payer(source, command.payer)
+      yield* requireWithinCorridorBounds(corridor, command.amount)
+      yield* velocity.requireRoom(fresh.windows)
+      const tried = command.otp === null ? [first, ...next] : [first]
+      if (command.otp !== null) yield* passOverOthers(chargers, tried, "code_elsewhere")
+      return { corridor, source: { ...source, network }, priced, number, chargers: tried }
+    })
+
     const open = Effect.fnUntraced(function* (draft: Draft, payer: LastCharge | null) {
       const now = yield* Clock.currentTimeMillis
       const { caller, claim, code, command, corridor, partyHash } = draft
@@ -149,7 +188,7 @@ export class Collections extends Context.Service<
       const collection = newCollection(draft, now, code?.expiresAt ?? now + lifetimeMs)
       const { nextAction, status } = collection
       // Read again, because a cap may have been set while the charge waited for its turn. Usually cached.
-      const counted = windowsAt(yield* velocity.windows(caller, "collection", partyHash, command), now)
+      const counted = windowsAt(yield* shedWhereTooLate(velocity.windows(caller, "collection", partyHash, command)), now)
       const opened = yield* openRecord({
         claim,
         record: collection,
@@ -164,53 +203,27 @@ export class Collections extends Context.Service<
     })
 
     return {
-      create: Effect.fn("Collections.create")(function* (caller, command, { claim, tenant, windows: counters }) {
-        const { country, currency, method, source } = command
-        const key: CorridorKey = { country, currency, direction: "collection", method }
-        yield* admission.requireMoneyCapability(caller, "collections", tenant)
-        const corridor = yield* admission.corridor(key)
-        // A code belongs to the provider that sent it, so providers that send codes keep the row's order.
-        const isByCode = command.otp !== null || corridor.customerAction === "otp"
-        const preferred = isByCode || source === null ? null : (networkOf(corridor, country, source.network) ?? null)
-        const route = yield* routes.forPayment(caller, corridor, ({ collections }) => collections, preferred)
-        const { providers } = route
-        if (source === null || providers.length === 0) return yield* new CorridorUnsupported(key)
-        if (source.country !== country) return yield* invalid("source.country", "must be the charge's own country")
-        const network = yield* requireNetwork(corridor, source.country, source.network, "source.network")
-        const priced = { ...command, corridor, network, createdAt: yield* Clock.currentTimeMillis }
-        const able = yield* ableOf(providers, { ...source, network }, priced)
-        const chargers = route.keptUntil === null && route.compared.length > 0 ? yield* byContractFee(able, priced) : able
-        const partyHash = vault.hash("party", payerIdentity(source))
-        const number = { appId: caller.appId, mode: caller.mode, partyHash }
-        // The payer's code belongs to the provider that is asked for codes, the first one, and to the account that sent it.
-        const [first, ...next] = yield* command.otp === null
-          ? preferReady(chargers)
-          : dispatch.senderFirst(chargers, { ...number, pinId: command.otp.pinId }, command.currency)
-        if (first === undefined) return yield* new CorridorUnsupported(key)
-        yield* requireRedirectUrl(corridor, command.redirectUrl)
-        yield* admission.requireUnderTestCeiling(caller, command.amount, command.currency)
-        yield* screening.payer(source, command.payer)
-        yield* requireWithinCorridorBounds(corridor, command.amount)
-        yield* velocity.requireRoom(counters)
-        const tried = command.otp === null ? [first, ...next] : [first]
-        if (command.otp !== null) yield* passOverOthers(chargers, tried, "code_elsewhere")
+      create: Effect.fn("Collections.create")(function* (caller, command, fresh) {
+        const { corridor, source, priced, number, chargers } = yield* shedWhereTooLate(admit(caller, command, fresh))
+        const { claim } = fresh
+        const { partyHash } = number
         const takes = ({ operations, provider }: Charger) =>
-          requireWithinNetworkLimits(operations, { ...source, network }, corridor, command.amount).pipe(
+          requireWithinNetworkLimits(operations, source, corridor, command.amount).pipe(
             Effect.andThen(requireFeeCovered(operations, priced)),
             orPassOver(provider.name, outsideLimits)
           )
         // When the corridor requires a code and none was given, a code is sent and nothing is charged yet.
         const texts = (charger: Charger) => Effect.andThen(routes.requireSwitchedOn(charger.provider), takes(charger))
-        const texted = corridor.customerAction === "otp" && command.otp === null ? yield* firstToTake(tried, texts) : null
+        const texted = corridor.customerAction === "otp" && command.otp === null ? yield* firstToTake(chargers, texts) : null
         const account = texted && (stampOf(texted.charger.provider, command.currency).account ?? null)
         const code = texted && (yield* sendCode(texted.charger.operations, number, source, account))
-        const draft = { caller, command, claim, corridor, network, code, partyHash }
+        const draft = { caller, command, claim, corridor, network: source.network, code, partyHash }
         const openIfFree = Effect.fnUntraced(function* (payer: LastCharge) {
           // Not recorded when no provider accepts it. The guard has checked before, so a payer who was charged gets that answer.
-          const chosen = yield* firstToTake(tried, (charger) =>
+          const chosen = yield* firstToTake(chargers, (charger) =>
             routes
               .requireReady(charger.provider, "charge")
-              .pipe(Effect.andThen(takes(charger)), Effect.andThen(routes.requireTurn(charger.provider, country)))
+              .pipe(Effect.andThen(takes(charger)), Effect.andThen(routes.requireTurn(charger.provider, command.country)))
           )
           const result = yield* open({ ...draft, provider: chosen.charger.provider }, payer)
           return Option.liftPredicate({ ...result, chosen }, ({ opened }) => opened._tag !== "PayerBusy")
@@ -224,7 +237,7 @@ export class Collections extends Context.Service<
         if (code !== null) return yield* settlement.apply(codeSent)
 
         const { otp, payer, redirectUrl } = command
-        const payment = { corridor, source: { ...source, network }, partyHash, otp, redirectUrl, payer, collection, claim }
+        const payment = { corridor, source, partyHash, otp, redirectUrl, payer, collection, claim }
         return yield* dispatch.place(chosen.charger, { ...payment, takenAt: collection.createdAt, by: "create" }, chosen.others)
       }, withMoneyTurn),
 

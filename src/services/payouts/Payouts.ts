@@ -5,6 +5,7 @@ import type { Currency } from "../../domain/Currency.ts"
 import {
   type GlobalCeilingReached,
   type ProviderError,
+  type RateLimited,
   RequestInProgress,
   type VelocityLimitExceeded
 } from "../../domain/errors/Retriable.ts"
@@ -34,7 +35,7 @@ import { withMoneyTurn } from "../../runtime/CallTurn.ts"
 import { layerOf } from "../../runtime/ServiceLayer.ts"
 import { whereTooLate } from "../../runtime/TooLate.ts"
 import { inSpan } from "../../runtime/Tracing.ts"
-import { Admission, requireWithinCorridorBounds } from "../admission/Admission.ts"
+import { Admission, requireWithinCorridorBounds, shedWhereTooLate } from "../admission/Admission.ts"
 import { type PartyRefusal, PartyScreening, type ScreenedClaim } from "../admission/PartyScreening.ts"
 import { Velocity } from "../admission/Velocity.ts"
 import { newRecord, recordOpener } from "../NewRecord.ts"
@@ -75,6 +76,7 @@ export type PayoutRefusal =
   | AmountBelowMinimum
   | BankAccountUnresolvable
   | InsufficientTenantFloat
+  | RateLimited
   | RequestInProgress
   | VelocityLimitExceeded
   | GlobalCeilingReached
@@ -116,19 +118,12 @@ export class Payouts extends Context.Service<
     const create = Effect.fnUntraced(
       function* (caller: Caller, command: PayoutCommand, fresh: ScreenedClaim) {
         const { claim } = fresh
-        const route = yield* admit(caller, command, fresh)
-        const offer = yield* priceWithinBounds(caller, command, route)
-        const payout = newPayout({ caller, command, claim, route, offer, createdAt: yield* Clock.currentTimeMillis })
-        const { createdAt, currency, destinationCurrency, heldFee, principal, provider } = payout
-        const total = add(principal, heldFee)
-        const spend = { provider, mode: caller.mode, currency, total, recordedAt: createdAt }
-        // Read again, because a cap may have been set while the payout waited for its quote. Usually cached.
-        const windows = yield* velocity.windows(caller, "payout", partyHashOf(command), { currency, amount: principal })
-        const counted = yield* velocity.addCeiling(windowsAt(windows, createdAt), spend)
+        const { counted, offer, payout, route } = yield* shedWhereTooLate(prepare(caller, command, fresh))
+        const { createdAt, currency, destinationCurrency, heldFee, principal } = payout
         const opening = {
           claim,
           record: payout,
-          entry: reserve(currency, total),
+          entry: reserve(currency, add(principal, heldFee)),
           event: "payout.pending",
           note: holderNote(offer.holder, command.destination),
           partyHash: partyHashOf(command),
@@ -159,6 +154,19 @@ export class Payouts extends Context.Service<
       withMoneyTurn,
       inSpan("Payouts.create")
     )
+
+    /** Everything that comes before the record is opened. */
+    const prepare = Effect.fnUntraced(function* (caller: Caller, command: PayoutCommand, fresh: ScreenedClaim) {
+      const route = yield* admit(caller, command, fresh)
+      const offer = yield* priceWithinBounds(caller, command, route)
+      const { claim } = fresh
+      const payout = newPayout({ caller, command, claim, route, offer, createdAt: yield* Clock.currentTimeMillis })
+      const { createdAt, currency, heldFee, principal, provider } = payout
+      // Read again, because a cap may have been set while the payout waited for its quote. Usually cached.
+      const windows = yield* velocity.windows(caller, "payout", partyHashOf(command), { currency, amount: principal })
+      const spend = { provider, mode: caller.mode, currency, total: add(principal, heldFee), recordedAt: createdAt }
+      return { route, offer, payout, counted: yield* velocity.addCeiling(windowsAt(windows, createdAt), spend) }
+    })
 
     // It is needed three times: for the windows at the claim and later, and when the record is opened.
     const partyHashes = new WeakMap<Destination, Uint8Array>()

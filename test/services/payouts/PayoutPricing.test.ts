@@ -8,7 +8,7 @@ import { RateLimits } from "../../../src/services/ports/RateLimits.ts"
 import { fakeGateway } from "../../fakes/FakeGateway.ts"
 import { fakeRecords } from "../../fakes/FakeMemory.ts"
 import { fakeProvider } from "../../fakes/FakeProvider.ts"
-import { FLOAT, floatNow, pay } from "../../support/PaymentRequests.ts"
+import { charge, FLOAT, floatNow, pay } from "../../support/PaymentRequests.ts"
 
 it.effect(
   "a fee that makes the total exceed the largest amount refuses the payout as terminal, and nothing is reserved or sent",
@@ -43,7 +43,14 @@ it.effect("a payout that the float does not cover is refused without advice wher
   Effect.gen(function* () {
     expect(yield* pay("over", { amount: FLOAT + 1n })).toBe("insufficient_tenant_float")
     expect(yield* fakeRecords).toStrictEqual([])
-  }).pipe(Effect.provide(fakeGateway({ listsAreLate: true })))
+  }).pipe(Effect.provide(fakeGateway({ lateCorridors: "lists" })))
+)
+
+it.effect("a payment whose reads come too late is shed, and nothing is recorded or reserved for it", () =>
+  Effect.gen(function* () {
+    expect([yield* pay("payout"), yield* charge("charge")]).toStrictEqual(["rate_limited", "rate_limited"])
+    expect([yield* fakeRecords, yield* floatNow]).toStrictEqual([[], [FLOAT, 0n]])
+  }).pipe(Effect.provide(fakeGateway({ lateCorridors: "all" })))
 )
 
 // Issue 38, lines 10 and 14.
