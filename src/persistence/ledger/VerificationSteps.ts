@@ -34,7 +34,7 @@ const wholeSettings: Settings = { ...auditSettings, statement_timeout: `${WHOLE_
 
 const decodeBreaches = Schema.decodeUnknownEffect(Schema.Array(Schema.Struct({ subject: Schema.String, found: Schema.String })))
 
-/** What a rule that reads everything found, and how many rows it checked. */
+/** The findings of a rule that reads everything, and how many rows it checked. */
 interface CheckedWhole {
   readonly count: number
   readonly differences: ReadonlyArray<LedgerDifference>
