@@ -155,7 +155,7 @@ export const interruptedAfter =
       })
     })
 
-const monotonicMs = (clock: Clock.Clock): number => Number(clock.monotonicTimeNanosUnsafe()) / NANOS_A_MS
+export const monotonicMs = (clock: Clock.Clock): number => Number(clock.monotonicTimeNanosUnsafe()) / NANOS_A_MS
 
 /** Milliseconds of the monotonic clock, which cannot be set. */
 export const elapsed: Effect.Effect<number> = Effect.clockWith((clock) => Effect.succeed(monotonicMs(clock)))

@@ -1,5 +1,5 @@
 import { Deferred, Effect, Exit, Fiber, Option } from "effect"
-import { monotonicClock } from "../../runtime/Timer.ts"
+import { elapsed, monotonicMs } from "../../runtime/Timer.ts"
 import { TooLate } from "../../runtime/TooLate.ts"
 
 // Effect's cached effects count their age from the result. A late result would be trusted for too long.
@@ -16,7 +16,7 @@ const TRIES_AT_MOST = 3
 export interface CachedQuery<A> {
   /** None when the database failed, or has not answered for a second. */
   readonly newest: Effect.Effect<Option.Option<A>>
-  /** The last result, at this time of `monotonicClock`; none when it is too old, and the caller has to wait for `newest`. */
+  /** The last result, at this time of `elapsed`; none when it is too old, and the caller has to wait for `newest`. */
   readonly recent: (now: number) => Option.Option<A>
   /** As `newest`, but sends another query for this caller when there is none. Dies when that is not answered either. */
   readonly get: Effect.Effect<A>
@@ -27,7 +27,6 @@ export interface CachedQuery<A> {
 /** Caches a query that every request needs and that rarely changes: it is sent at most twice a second for all callers. */
 export const cachedQuery = Effect.fnUntraced(function* <A>(question: Effect.Effect<A>) {
   const scope = yield* Effect.scope
-  const clock = yield* monotonicClock
   const fork = Effect.runForkWith(yield* Effect.context<never>())
   let last: { readonly sentAt: number; readonly answer: Option.Option<A> } | null = null
   let pending: PendingQuery<A> | null = null
@@ -61,11 +60,11 @@ export const cachedQuery = Effect.fnUntraced(function* <A>(question: Effect.Effe
     const one = pendingAt(now)
     const answer = Option.flatten(yield* Effect.timeoutOption(Deferred.await(one.answer), one.sentAt + FRESH_MS - now))
     // A busy process may see the result before it notices that the time is over.
-    return clock() - one.sentAt <= FRESH_MS ? answer : Option.none()
+    return (yield* elapsed) - one.sentAt <= FRESH_MS ? answer : Option.none()
   })
 
-  const newest = Effect.suspend(() => {
-    const now = clock()
+  const newest = Effect.clockWith((clock) => {
+    const now = monotonicMs(clock)
     const known = recent(now)
     return Option.isSome(known) ? Effect.succeed(known) : query(now)
   })
@@ -89,11 +88,10 @@ interface PendingQuery<A> {
 
 /** Repeats a query whose answer came too late to be trusted, and dies when it always does. */
 export const freshResult = Effect.fnUntraced(function* <A>(question: Effect.Effect<A>) {
-  const clock = yield* monotonicClock
   for (let tries = 0; tries < TRIES_AT_MOST; tries++) {
-    const sentAt = clock()
+    const sentAt = yield* elapsed
     const answer = yield* question
-    if (clock() - sentAt <= FRESH_MS) return answer
+    if ((yield* elapsed) - sentAt <= FRESH_MS) return answer
   }
   return yield* Effect.die(
     new TooLate(`${TRIES_AT_MOST} times the database took longer than ${FRESH_MS} ms to say what is in force`)

@@ -1,6 +1,6 @@
 import { Effect, Option, Schema, type Scope } from "effect"
 import type { SqlClient } from "effect/sql"
-import { monotonicClock } from "../../runtime/Timer.ts"
+import { monotonicMs } from "../../runtime/Timer.ts"
 import { Distribution } from "../connection/Distribution.ts"
 import { rowsOf } from "../connection/Rows.ts"
 import { ofAll, type TenantFilter } from "../connection/TenantFilter.ts"
@@ -52,7 +52,6 @@ export const makeVersionedRowCache = (sql: SqlClient.SqlClient): Effect.Effect<R
       )
     )
     const { forget, newest, recent } = yield* cachedQuery(look(null))
-    const clock = yield* monotonicClock
 
     const keep = Effect.fnUntraced(function* <Value, E>({ absent, atMost, read, tenantOf }: CacheOptions<Value, E>) {
       const rows = leastRecentlyUsed<Value>(atMost)
@@ -86,8 +85,8 @@ export const makeVersionedRowCache = (sql: SqlClient.SqlClient): Effect.Effect<R
       })
       // Nearly every row is cached, and is returned without a generator, because a payout reads several.
       const get = (key: string): Effect.Effect<Value> =>
-        Effect.suspend(() => {
-          const now = clock()
+        Effect.clockWith((clock) => {
+          const now = monotonicMs(clock)
           const entry = recent(now)
           const known = Option.isSome(entry) ? cached(key, entry.value, now) : undefined
           return known === undefined ? readOrCached(key, now) : Effect.succeed(known.value)
