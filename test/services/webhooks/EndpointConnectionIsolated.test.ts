@@ -90,7 +90,11 @@ describe("TenantConnection", () => {
       const piece = `1;between=${"x".repeat(60_000)}\r\ny\r\n`
       for (let sent = 0; sent < PIECES; sent++)
         yield* Effect.promise(() => new Promise<void>((resolve) => socket.write(piece, () => setImmediate(resolve))))
-      expect(kept() - before).toBeLessThan((PIECES * piece.length) / 4)
+      // The last pieces may still be on their way.
+      yield* eventually(
+        Effect.sync(() => kept() - before),
+        (bytes) => bytes < (PIECES * piece.length) / 4
+      )
       socket.end("0\r\n\r\n")
       expect(yield* Fiber.join(post)).toMatchObject({ status: 200, excerpt: "y".repeat(PIECES) })
     }).pipe(Effect.scoped)
