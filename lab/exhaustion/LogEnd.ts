@@ -18,6 +18,8 @@ const run = promisify(execFile)
 const PAYOUTS = 20
 const TRIED_AT_MOST = 2 * PAYOUTS
 const ORDINARY = "1000"
+/** Counted down from the last number that the load's count reaches: a recipient who was never paid is under no hourly limit. */
+const LAST_NUMBER = 99_999
 const BEGINS_WITHIN_MS = 60_000
 const BACK_WITHIN_MS = 60_000
 const LOOKED_EVERY_MS = 250
@@ -95,13 +97,15 @@ const withoutEnd = async ({ server }: Scene, committed: ReadonlyArray<Committed>
   return { figures, faults }
 }
 
-/** Ordinary payouts as those of the load, with keys of their own, one after the other. */
+/** Ordinary payouts as those of the load, with keys and recipients of their own, one after the other. */
 const paid = async ({ server, stage }: Scene, operations: ReadonlyArray<Operation>): Promise<ReadonlyArray<Committed>> => {
   const like = operations.find(({ ending, kind }) => kind === "payout" && ending === ORDINARY)
   if (like === undefined) return []
   const committed: Array<Committed> = []
   for (let at = 0; committed.length < PAYOUTS && at < TRIED_AT_MOST; at++) {
-    const operation: Operation = { ...like, key: `log-end-${at}`, attempts: 0, reference: undefined, settled: undefined }
+    const destination = { type: "momo", msisdn: `256${LAST_NUMBER - at}${ORDINARY}`, network: "MTN", country: "UG" }
+    const body = { ...like.body, destination }
+    const operation: Operation = { ...like, body, key: `log-end-${at}`, attempts: 0, reference: undefined, settled: undefined }
     let last: Answer | undefined
     await perform(
       operation,
