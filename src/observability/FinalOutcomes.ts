@@ -1,5 +1,6 @@
 import { Clock, Effect, Layer, Metric } from "effect"
 import { type FinalOutcome, finalOutcome, NO_FAILURE } from "../domain/FinalOutcome.ts"
+import type { Mode } from "../domain/Ids.ts"
 import { FailureCode } from "../domain/Payment.ts"
 import { routeOutcomes } from "../domain/RouteResult.ts"
 import { labelledMetric } from "../runtime/LabelledMetric.ts"
@@ -23,6 +24,15 @@ const durations = labelledMetric((attributes: Omit<Ended, "corridor" | "failure"
   Metric.histogram("gateway_transaction_duration_seconds", {
     description: "How long transactions took from their creation to their final status.",
     boundaries: [1, 2.5, 5, 10, 30, 60, 120, 300, 900, 3_600, 21_600, 86_400],
+    attributes
+  })
+)
+
+/** Begins at zero for each account: an alert does not see a counter's first increment. */
+export const walletRefusals = labelledMetric((attributes: { readonly provider: string; readonly mode: Mode }) =>
+  Metric.counter("gateway_wallet_refusals_total", {
+    description: "Payments that ended because our wallet at the provider was too small, whether at once or as a poll found.",
+    incremental: true,
     attributes
   })
 )
@@ -57,6 +67,7 @@ export const countedOutcomes = Layer.effect(
       const at = next.completedAt ?? (yield* Clock.currentTimeMillis)
       yield* begin(outcome)
       yield* transactions({ kind, mode, provider, corridor, status, failure }, 1)
+      if (walletTooSmall === true) yield* walletRefusals({ provider, mode }, 1)
       yield* durations({ kind, mode, provider, status }, Math.max(0, at - next.createdAt) / MS_PER_SECOND)
       yield* periods.add({
         what: kind,

@@ -11,6 +11,7 @@ import type { Provider } from "../services/ports/Provider.ts"
 import { readsThrough } from "../services/ports/ProviderReads.ts"
 import { decorateProviders, ProviderRegistry, registeredAccounts } from "../services/ports/ProviderRegistry.ts"
 import { annotations } from "./Attributes.ts"
+import { walletRefusals } from "./FinalOutcomes.ts"
 
 // Labels are tags and providers' names: bounded sets, and nothing that belongs to a tenant or a person.
 
@@ -61,11 +62,13 @@ export const observedProviders = Layer.effect(
     const { providerTimeoutMs } = yield* Policy
     const accounts = registeredAccounts(registry)
     // An alert does not see a counter that first appears with its first increment.
-    for (const account of accounts)
+    for (const account of accounts) {
+      yield* walletRefusals(account, 0)
       for (const call of watchedCalls) {
         for (const outcome of FAILED) yield* providerCalls({ ...account, call, outcome }, 0)
         yield* providerFailures({ ...account, call }, 0)
       }
+    }
     return decorateProviders(registry, observeCalls(callSeconds(providerTimeoutMs)))
   })
 )

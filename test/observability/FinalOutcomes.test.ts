@@ -140,6 +140,10 @@ describe("transactions that end", () => {
         yield* ledger.apply({ ...step(payout({ provider: "wave" }), failed), walletTooSmall: true })
         expect(counted.map(({ failure, outcome }) => [outcome, failure])).toEqual([["failed", "insufficient_wallet_float"]])
         expect((yield* metricsOf("wave")).ends.map(([labels]) => labels?.["failure"])).toEqual(["provider_rejected"])
+        const refusals = (yield* Metric.snapshot).filter(({ id }) => id === "gateway_wallet_refusals_total")
+        expect(refusals.map(({ attributes, state }) => [attributes, state])).toMatchObject([
+          [{ provider: "wave", mode: "live" }, { count: 1 }]
+        ])
       }).pipe(ownRegistry)
   )
 

@@ -43,8 +43,7 @@ const MS_PER_SECOND = 1000
 export const startErrorCounters = Effect.forEach(
   [
     { code: "internal_error", class: "ambiguous" },
-    { code: "unauthorized", class: "retriable" },
-    { code: "insufficient_wallet_float", class: "terminal" }
+    { code: "unauthorized", class: "retriable" }
   ],
   (error) => errors(error, 0),
   { discard: true }

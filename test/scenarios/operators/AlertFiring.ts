@@ -42,12 +42,12 @@ export const grownOlder = ({ sql }: Operated, reference: string, age: string) =>
   sql`UPDATE transactions SET created_at = created_at - ${age}::interval WHERE reference = ${reference}`
 
 /** What a provider's support says about what it never executed. */
-export const neverExecuted = ({ gateway }: Operated, reference: string) =>
+export const neverExecuted = ({ gateway }: Operated, reference: string, kind: "other" | "pool" = "other") =>
   Context.get(gateway.context, Settlement).apply({
     reference: Reference.make(reference),
     fact: {
       _tag: "Refused",
-      kind: "other",
+      kind,
       providerReference: null,
       failure: { code: "unknown", message: "" },
       note: "never executed"

@@ -46,8 +46,18 @@ export const providerFaults: ReadonlyArray<Fault> = [
     alerts: ["WalletEmpty"],
     story: Effect.fnUntraced(function* (operated, before) {
       const tenant = yield* tenantOn(operated.gateway)
-      expect(said(yield* tenant.post("/v1/payouts", momoPayout("0013")))).toMatchObject({ code: "insufficient_wallet_float" })
+      const refused = tenant.post("/v1/payouts", momoPayout("0013"), "stored-refusal")
+      expect(said(yield* refused)).toMatchObject({ code: "insufficient_wallet_float" })
       yield* fires(operated, before, "WalletEmpty")
+      yield* ends(operated, "WalletEmpty")
+      // The stored response says nothing about the wallet now.
+      const replayed = yield* operated.page
+      expect(said(yield* refused)).toMatchObject({ code: "insufficient_wallet_float" })
+      expect(yield* fired(operated, replayed)).not.toContain("WalletEmpty")
+      // Most providers accept the payout first, and a poll learns that their wallet was too small.
+      const accepted = referenceOf(yield* tenant.post("/v1/payouts", momoPayout("0010")))
+      yield* neverExecuted(operated, accepted, "pool")
+      yield* fires(operated, replayed, "WalletEmpty")
       yield* ends(operated, "WalletEmpty")
     })
   },
