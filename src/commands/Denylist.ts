@@ -10,11 +10,12 @@ import { CommandRefusal } from "./CommandRefusal.ts"
 import { operatorPorts } from "./Installation.ts"
 import { auditEntry } from "./Operator.ts"
 import { printResult } from "./Output.ts"
+import { OR_TYPED, typedLine } from "./TypedLine.ts"
 
 const LISTED_AT_MOST = 1_000
 const value = Argument.String("VALUE").pipe(
   Argument.withSchema(Words(128)),
-  Argument.withDescription("what is denied, as a payout or a charge would name it")
+  Argument.withDescription(`what is denied, as a payout or a charge would name it; ${OR_TYPED}`)
 )
 const country = flag("country", Country, "the country of a national number, such as UG").pipe(Flag.optional)
 const isAccount = isGiven("account", "VALUE is the number of an account, and no phone's")
@@ -36,7 +37,7 @@ const view = ({ createdAt, kind, masked, party, reason }: DenylistEntry) => ({
 /** The list stores the value as a keyed HMAC and its last characters: the value cannot be read back. */
 const deny = Effect.fn("deny")(function* (action: string, { kind, reason: said, value, ...as }: Denied) {
   const denials = yield* Denylist
-  const denied = newDenial(kind, value, as)
+  const denied = newDenial(kind, yield* typedLine(value), as)
   if (Result.isFailure(denied)) return yield* new CommandRefusal(denied.failure)
   const { masked, party } = denied.success
   const reason = maskedText(said)
@@ -71,8 +72,8 @@ export const block = Command.make("block").pipe(
     ).pipe(
       help(
         "Refuse payouts to a number, an account or a handle. The list keeps a keyed hash of it, so that nobody can read it back",
-        ['gateway block add 256772123456 --reason "reported as fraud"', "Refuse payouts to a number"],
-        ['gateway block add 0772123456 --country UG --reason "reported as fraud"', "The same number, as it is written at home"]
+        ['gateway block add - --reason "reported as fraud"', "Refuse payouts to a number that is typed after it"],
+        ['gateway block add 0772123456 --country UG --reason "reported as fraud"', "A number as it is written at home"]
       )
     ),
     listCommand("block", ["destination"], `List the blocked destinations, masked. ${ALIKE}`)

@@ -8,6 +8,7 @@ import { CommandRefusal, noTenant } from "./CommandRefusal.ts"
 import { operatorPorts } from "./Installation.ts"
 import { auditEntry } from "./Operator.ts"
 import { printResult } from "./Output.ts"
+import { OR_TYPED, typedLine } from "./TypedLine.ts"
 
 // The payer that providers are sent where a country requires one.
 
@@ -19,12 +20,13 @@ const set = Command.make(
     appId,
     name: free("name", "the company's or person's full name, as in its papers"),
     country: free("country", "two letters, such as KE"),
-    number: free("number", "its phone number, with or without the country's prefix"),
+    number: free("number", `its phone number, with or without the country's prefix; ${OR_TYPED}`),
     address: free("address", "its address, in one line"),
     reason
   },
-  Effect.fn(function* ({ address, appId, country, name, number, reason }) {
+  Effect.fn(function* ({ address, appId, country, name, number: given, reason }) {
     const tenants = yield* Tenants
+    const number = yield* typedLine(given)
     const typed = senderFrom({ address, country, name, number })
     if (Result.isFailure(typed)) return yield* new CommandRefusal(typed.failure)
     const shown = maskedSender(typed.success)
@@ -34,8 +36,8 @@ const set = Command.make(
   }, Effect.provide(operatorPorts))
 ).pipe(
   help("Say who pays for a tenant's payouts, where a provider requires a sender: corridors with `requires_sender`", [
-    'gateway sender set shop --name "Shop Ltd" --country KE --number 0711002233 --address "1 Moi Avenue" --reason KYC',
-    "Let a tenant pay out where a sender is required"
+    'gateway sender set shop --name "Shop Ltd" --country KE --number - --address "1 Moi Avenue" --reason KYC',
+    "Let a tenant pay out where a sender is required; the number is typed after it"
   ])
 )
 

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto"
 import { NodeServices } from "@effect/platform-node"
-import { Console, Effect, Redacted } from "effect"
+import { Console, Effect, Redacted, Stdio, Stream } from "effect"
 import { Environment } from "../../src/App.ts"
 import { program } from "../../src/commands/Program.ts"
 import { givenDatabase } from "../support/TestDatabase.ts"
@@ -13,8 +13,12 @@ export interface Ran {
 
 type Variables = Readonly<Record<string, string | undefined>>
 
-/** Runs one command line in this process, with exactly these environment variables. */
+/** Runs one command line in this process, with exactly these environment variables, and an empty standard input. */
 export const gateway = (variables: Variables, ...args: ReadonlyArray<string>): Effect.Effect<Ran> =>
+  gatewayReading("", variables, ...args)
+
+/** The same with a standard input. */
+export const gatewayReading = (input: string, variables: Variables, ...args: ReadonlyArray<string>): Effect.Effect<Ran> =>
   Effect.gen(function* () {
     const output: Array<string> = []
     const errors: Array<string> = []
@@ -26,6 +30,7 @@ export const gateway = (variables: Variables, ...args: ReadonlyArray<string>): E
     const code = yield* program(args).pipe(
       Effect.provideService(Environment, { LOG_LEVEL: "error", ...variables }),
       Effect.provideService(Console.Console, recording),
+      Effect.updateService(Stdio.Stdio, (stdio) => ({ ...stdio, stdin: Stream.make(Buffer.from(input)) })),
       Effect.provide(NodeServices.layer)
     )
     return { code, output: output.join("\n"), errors: errors.join("\n") }

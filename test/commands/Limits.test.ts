@@ -1,12 +1,12 @@
 import { describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { expect } from "vitest"
-import { gateway, givenUrl, installedOn } from "./Gateway.ts"
+import { gatewayReading, givenUrl, installedOn } from "./Gateway.ts"
 
 const installation = Effect.map(givenUrl, (url) => {
   const variables = installedOn(url)
-  return (line: string) =>
-    Effect.map(gateway(variables, ...line.split(" "), "--json"), ({ code, errors, output }) => ({
+  return (line: string, input = "") =>
+    Effect.map(gatewayReading(input, variables, ...line.split(" "), "--json"), ({ code, errors, output }) => ({
       code,
       errors,
       answer: output === "" ? undefined : JSON.parse(output)
@@ -126,6 +126,11 @@ describe("the commands that limit", () => {
         code: 1,
         errors: expect.stringContaining("--country")
       })
+      expect(yield* run("block add - --reason again", "+256 772 123456\r\nmore")).toMatchObject({
+        code: 1,
+        errors: "••••3456 is on the list already"
+      })
+      expect(yield* run("block add - --reason nothing")).toMatchObject({ code: 1, errors: expect.stringContaining("no digit") })
       expect((yield* run("block add 0772123456 --account --reason fraud")).answer).toMatchObject({
         party: "account",
         masked: "••••3456"

@@ -6,12 +6,12 @@ import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { expect } from "vitest"
 import { providerNames } from "../../src/App.ts"
-import { gateway, givenUrl, installedOn } from "./Gateway.ts"
+import { gateway, gatewayReading, givenUrl, installedOn } from "./Gateway.ts"
 
 const installation = Effect.map(givenUrl, (url) => {
   const variables = installedOn(url)
-  return (line: string) =>
-    Effect.map(gateway(variables, ...line.split(" "), "--json"), ({ code, errors, output }) => ({
+  return (line: string, input = "") =>
+    Effect.map(gatewayReading(input, variables, ...line.split(" "), "--json"), ({ code, errors, output }) => ({
       code,
       errors,
       answer: output === "" ? undefined : JSON.parse(output)
@@ -100,6 +100,9 @@ describe("the commands that route", () => {
         app_id: "acme",
         sender: { name: "A•••", country: "KE", number: "••••2233", address: "N••••••" }
       })
+      expect(
+        yield* run("sender set acme --name Acme --country KE --number - --address Nairobi --reason KYC", "0711002244")
+      ).toMatchObject({ code: 0, answer: { sender: { number: "••••2244" } } })
       expect(yield* set("12")).toMatchObject({
         code: 1,
         errors: "the number must be a phone number that is possible in its country"
