@@ -16,7 +16,8 @@ for file in "${CREDENTIALS_DIRECTORY:-/run/secrets}"/*; do
         esac
       done <"$file"
       ;;
-    [A-Z]*) export "$name=$(cat "$file")" ;;
+    # A file that cannot be read ends this, as it does above: a gateway without DATABASE_URL would make a database of its own.
+    [A-Z]*) value=$(cat "$file"); export "$name=$value" ;;
   esac
 done
 exec "$@"

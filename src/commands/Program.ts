@@ -4,6 +4,7 @@ import * as App from "../App.ts"
 import { help } from "./Arguments.ts"
 import { audit } from "./Audit.ts"
 import { clock } from "./Clock.ts"
+import { CommandRefusal } from "./CommandRefusal.ts"
 import { corridor } from "./Corridor.ts"
 import { demo } from "./Demo.ts"
 import { block, screening } from "./Denylist.ts"
@@ -71,10 +72,14 @@ export const gateway = Command.make("gateway").pipe(
   Command.withGlobalFlags([AsJson])
 )
 
+const RESULTS_LOST =
+  "standard output did not take the whole result, as on a full disk: what the command changed is changed, and what was written of its result is of no use"
+
 /** Runs one command line and returns its exit code; errors have been printed on standard error by then. */
 export const program = (args: ReadonlyArray<string>): Effect.Effect<number, never, Command.Environment> =>
   Installation.release.pipe(
     Effect.flatMap((version) => Command.runWith(gateway, { version })(isKnown(gateway, args) ? args : withoutHelp(args))),
+    Effect.andThen(Effect.suspend(() => (StandardStreams.areResultsLost() ? new CommandRefusal(RESULTS_LOST) : Effect.void))),
     Effect.as<number>(exitCodes.done),
     Effect.catchTag("ShowHelp", () => Effect.succeed(exitCodes.wrongUsage)),
     Effect.catchTag("WrongUsage", ({ message }) => Effect.as(printErrors(message), exitCodes.wrongUsage)),

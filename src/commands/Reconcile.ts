@@ -107,6 +107,8 @@ export const reconcile = Command.make(
     const now = yield* Clock.currentTimeMillis
     const wanted = Option.getOrElse(day, () => iso(now).slice(0, DAY_LENGTH))
     const start = Option.getOrElse(startOf(wanted), () => now)
+    // Nothing has happened on it, and a check without a difference ends the alert of an earlier day.
+    if (start > now) return yield* new CommandRefusal(`${wanted} has not begun: give a day until today, in UTC`)
     if (asRulings && (bookFees || apply || alone))
       return yield* new CommandRefusal("--rulings goes with no other option but --day")
     if (asRulings) return yield* rulings({ provider, start, day: wanted })

@@ -5,6 +5,7 @@ import { format } from "node:util"
 // When a Node stream cannot write to its file, for example because the disk is full, it ends the process if there is no error
 // listener; with one, it accepts no further text. A gateway must outlive its log, and write to it again once there is space.
 
+const STANDARD_OUTPUT = 1
 const STANDARD_ERROR = 2
 
 const isFile = (descriptor: number): boolean => {
@@ -16,16 +17,23 @@ const isFile = (descriptor: number): boolean => {
   }
 }
 
-/** A file accepts a text at once, or the text is lost and counted. The count is logged as soon as something can be written. */
-const linesTo = (descriptor: number, write: (descriptor: number, bytes: Buffer) => number = writeSync) => {
-  let lost = 0
-  const put = (text: string) => {
+type Write = (descriptor: number, bytes: Buffer) => number
+
+/** A disk that is nearly full takes a part of a text; Node's own stream would count that as written. */
+const wholeLines =
+  (descriptor: number, write: Write) =>
+  (text: string): void => {
     for (let rest = Buffer.from(`${text}\n`); rest.length > 0; ) {
       const taken = write(descriptor, rest)
       if (taken === 0) throw new Error("nothing can be written")
       rest = rest.subarray(taken)
     }
   }
+
+/** A file accepts a text at once, or the text is lost and counted. The count is logged as soon as something can be written. */
+const linesTo = (descriptor: number, write: Write = writeSync) => {
+  let lost = 0
+  const put = wholeLines(descriptor, write)
   return (...parts: ReadonlyArray<unknown>): void => {
     const text = format(...parts)
     try {
@@ -76,9 +84,24 @@ const linesToReader = ({ onRead, put, unread }: Reader) => {
 
 const lostLines = { level: "error", message: "the log could not be written for a while, and what it said is lost" }
 
+const results = { areLost: false }
+
+/** A file that does not take a result has lost it, perhaps the only copy of a new secret: the command must not end as done. */
+const resultsTo = (descriptor: number, write: Write = writeSync) => {
+  const put = wholeLines(descriptor, write)
+  return (...parts: ReadonlyArray<unknown>): void => {
+    try {
+      put(format(...parts))
+    } catch {
+      results.areLost = true
+    }
+  }
+}
+
 /** The given console, with its errors going to the log. */
 const consoleOf = (standard: Console): Console => ({
   ...standard,
+  ...(isFile(STANDARD_OUTPUT) ? { log: resultsTo(STANDARD_OUTPUT) } : {}),
   error: isFile(STANDARD_ERROR)
     ? linesTo(STANDARD_ERROR)
     : linesToReader({
@@ -109,4 +132,12 @@ const afterErrors = (then: () => void): void => {
 /** From then on the process keeps serving even if its standard output accepts nothing. */
 const surviveFullOutput = (): void => void process.stdout.on("error", () => undefined)
 
-export const StandardStreams = { afterErrors, consoleOf, linesTo, linesToReader, surviveFullOutput }
+export const StandardStreams = {
+  afterErrors,
+  areResultsLost: () => results.areLost,
+  consoleOf,
+  linesTo,
+  linesToReader,
+  resultsTo,
+  surviveFullOutput
+}

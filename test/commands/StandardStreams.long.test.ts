@@ -2,6 +2,7 @@ import { spawn } from "node:child_process"
 import { once } from "node:events"
 import { openSync } from "node:fs"
 import { join } from "node:path"
+import { text } from "node:stream/consumers"
 import { describe, expect, it } from "vitest"
 import { StandardStreams } from "../../src/commands/StandardStreams.ts"
 import { itWith } from "../support/Installed.ts"
@@ -58,6 +59,29 @@ describe("the log on a disk that is full", () => {
   )("ends no process otherwise than it would have ended", async () => {
     expect(await ended(openSync("/dev/null", "w"))).toBe(WRONG_USAGE)
     expect(await ended(openSync("/dev/full", "w"))).toBe(WRONG_USAGE)
+  })
+})
+
+describe("a result that a full disk does not take", () => {
+  itWith(
+    "test",
+    "-c",
+    "/dev/full"
+  )("is no success: a new key's secrets may have been in it", async () => {
+    const child = spawn(process.execPath, [MAIN, "--version"], { stdio: ["ignore", openSync("/dev/full", "w"), "pipe"] })
+    const ended = once(child, "exit")
+    const errors = child.stderr === null ? "" : await text(child.stderr)
+    expect([...(await ended), errors]).toEqual([
+      1,
+      null,
+      expect.stringContaining("standard output did not take the whole result")
+    ])
+  })
+
+  it("is known as lost where only its beginning fits", () => {
+    const { write, written } = disk(10)
+    StandardStreams.resultsTo(1, write)("R1,successful,1000")
+    expect([written(), StandardStreams.areResultsLost()]).toEqual(["R1,success", true])
   })
 })
 

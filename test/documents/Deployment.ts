@@ -93,6 +93,18 @@ describe("the manifests of deploy/", () => {
     rmSync(folder, { recursive: true })
   })
 
+  it("give a command no setting of a file that cannot be read, and do not run it", () => {
+    const folder = mkdtempSync(join(tmpdir(), "gateway-secrets-"))
+    const cat = join(folder, "cat")
+    // Root can read every file.
+    writeFileSync(cat, "#!/bin/sh\necho 'cat: Permission denied' >&2; exit 1\n", { mode: 0o755 })
+    writeFileSync(join(folder, "DATABASE_URL"), "postgres://…")
+    const env = { PATH: `${folder}:${process.env["PATH"]}`, CREDENTIALS_DIRECTORY: folder }
+    const ran = spawnSync("sh", [join(root, "deploy/with-secrets.sh"), "echo", "run"], { env, encoding: "utf8" })
+    expect(ran).toMatchObject({ status: 1, stdout: "" })
+    rmSync(folder, { recursive: true })
+  })
+
   it("has a program for package.json, which runs from anywhere by a link to it", () => {
     const folder = mkdtempSync(join(tmpdir(), "gateway-program-"))
     const { bin, version } = JSON.parse(read("package.json"))

@@ -212,6 +212,17 @@ layer(Stack.layer({ RECONCILER_SCHEDULE: "1h" }), { excludeTestServices: true })
     })
   )
 
+  it.effect("refuses a day that has not begun, instead of ending the alert of another", () =>
+    Effect.gen(function* () {
+      for (const option of ["--rulings", "--book-fees"].map((one) => [one]).concat([[]]))
+        expect(yield* reconcile("eversend", "--day", "2999-01-31", ...option)).toMatchObject({
+          code: 1,
+          output: "",
+          errors: "2999-01-31 has not begun: give a day until today, in UTC"
+        })
+    })
+  )
+
   it.effect("refuses an unknown provider, one without an account, an impossible date, and a statement that cannot be had", () =>
     Effect.gen(function* () {
       const { simulator } = yield* Stack
