@@ -21,7 +21,15 @@ import {
 } from "./DatabaseFaults.ts"
 import { type Drilled, drill, type Fault } from "./Fault.ts"
 import { type NodeParts, nodeFaults, openNodeParts } from "./NodeFaults.ts"
-import { accountUnset, callbacksLate, callbacksParked, outcomeUnknown, providerFaults, refusedPayouts } from "./ProviderFaults.ts"
+import {
+  accountUnset,
+  callbacksLate,
+  callbacksParked,
+  outcomeUnknown,
+  pollsLate,
+  providerFaults,
+  refusedPayouts
+} from "./ProviderFaults.ts"
 import { eventually, openScene, type Scene } from "./Scene.ts"
 import { FACTOR } from "./Shortened.ts"
 import { openSink, type Sink } from "./Sink.ts"
@@ -136,7 +144,7 @@ const play = async (scene: Scene, { parts, standby }: Props, { sink, watch }: Se
   await now(unchecked(scene), partitionsMissing(scene), clockInDoubt(scene))
   const tenMinutes = Promise.all([now(outcomeUnknown(scene)), now(accountUnset(scene))])
   const minutes = [now(webhooksLate(scene)), now(refusedPayouts(scene))]
-  await now(...bookFaults(scene))
+  await now(...bookFaults(scene), pollsLate(scene))
   minutes.push(now(callbacksLate(scene)))
   await now(...providerFaults(scene), ...tenantFaults(scene), connectionsLow(scene))
   await Promise.all(minutes)

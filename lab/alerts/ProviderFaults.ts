@@ -165,6 +165,22 @@ export const refusedPayouts = ({ tenant }: Scene): Fault => ({
   endsWithinSeconds: 420
 })
 
+export const pollsLate = ({ sql, tenant }: Scene): Fault => ({
+  about: "polls that no node can take, because their rows cannot be leased, until they can",
+  alerts: ["PollsLate"],
+  how: "set back",
+  begin: async () => {
+    const payer = await tenant("unpolled", 100_000)
+    await sql("CREATE FUNCTION refuse_lease() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''read only''; END'")
+    await sql(
+      "CREATE TRIGGER no_lease BEFORE UPDATE ON open_work FOR EACH ROW WHEN (NEW.lease_until IS NOT NULL) EXECUTE FUNCTION refuse_lease()"
+    )
+    const reference = referenceOf(await payer.post("/v1/payouts", payoutOf("0008")))
+    await sql("UPDATE open_work SET next_poll_at = next_poll_at - interval '10 minutes' WHERE reference = $1", [reference])
+  },
+  mend: async () => void (await sql("DROP TRIGGER no_lease ON open_work"))
+})
+
 /** Callbacks that wait in the inbox; played beside others, because they have to wait for minutes. */
 export const callbacksLate = ({ sql, tenant }: Scene): Fault => ({
   about: "callbacks that cannot be processed, because their rows cannot be changed, until they can",

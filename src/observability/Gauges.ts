@@ -151,7 +151,12 @@ const byProvider = (open: StatusSnapshot["open"]): Family["samples"] =>
 
 const providersOf = (open: StatusSnapshot["open"]): ReadonlyArray<string> => [...new Set(open.map(({ provider }) => provider))]
 
-const queues = ({ at, endpointsFailing, endpointsSlow, inbox, outbox }: StatusSnapshot): ReadonlyArray<Family> => [
+const queues = ({ at, endpointsFailing, endpointsSlow, inbox, outbox, pollsDueSince }: StatusSnapshot): ReadonlyArray<Family> => [
+  {
+    name: "gateway_polls_late_seconds",
+    help: "How long the oldest due poll of an open transaction is late.",
+    samples: [[{}, ageSeconds(at, pollsDueSince)]]
+  },
   {
     name: "gateway_outbox_deliveries",
     help: `Webhook deliveries that wait, or that ended without success. ${atMost}`,

@@ -27,6 +27,7 @@ export const attention = (
     inbox,
     open,
     outbox,
+    pollsDueSince,
     reviews,
     silentServers,
     unparted,
@@ -37,7 +38,7 @@ export const attention = (
 ): ReadonlyArray<string> => {
   const unknown = open.reduce((total, row) => (row.age === "1m" ? total : total + row.unknown), 0)
   const broken = checks.filter(({ differences }) => differences > 0)
-  const isLate = ({ oldestAt }: StatusSnapshot["outbox"]) => oldestAt !== null && at - oldestAt > LATE_MS
+  const isLate = (since: Instant | null) => since !== null && at - since > LATE_MS
   const verifiedAt = Math.max(...checks.filter(({ name }) => name === "ledger verify").map((check) => check.at))
   return [
     ...silentServers.map((server) => `the database server ${server} does not answer: nothing of its tenants is counted here`),
@@ -57,8 +58,9 @@ export const attention = (
     ...callbacksRefused
       .filter(({ count }) => count >= REFUSED_FROM)
       .map(({ count, mode, provider }) => `callbacks refused within 15 minutes, not signed by ${provider} ${mode}: ${count}`),
-    ...(isLate(inbox) ? ["callbacks are not looked at"] : []),
-    ...(isLate(outbox) ? ["webhooks are not sent"] : []),
+    ...(isLate(pollsDueSince) ? ["providers are not polled for open transactions"] : []),
+    ...(isLate(inbox.oldestAt) ? ["callbacks are not looked at"] : []),
+    ...(isLate(outbox.oldestAt) ? ["webhooks are not sent"] : []),
     ...(endpointsFailing > 0 ? [`webhook endpoints that accept nothing: ${endpointsFailing}`] : []),
     ...(endpointsSlow > 0 ? [`webhook endpoints that answer too slowly for what they are sent: ${endpointsSlow}`] : []),
     ...unparted.map((table) => `rows of ${table} lie in no month's partition`),

@@ -159,6 +159,7 @@ describe("the management port", () => {
       expect(value("gateway_outbox_deliveries", { state: "parked" })).toBe(4)
       expect(value("gateway_outbox_late_seconds")).toBe(7)
       expect(value("gateway_inbox_late_seconds")).toBe(0)
+      expect(value("gateway_polls_late_seconds")).toBe(9)
       expect(value("gateway_float_minor", { mode: "live", currency: "UGX", account: "reserved" })).toBe(900)
       expect(value("gateway_tenant_float_minor", { app_id: "acme", mode: "live", currency: "UGX", account: "available" })).toBe(
         40

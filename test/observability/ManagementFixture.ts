@@ -79,6 +79,7 @@ export const picture: StatusSnapshot = {
   endpointsSlow: 1,
   callbacksRefused: [],
   walletRefusals: [],
+  pollsDueSince: AT - 9_000,
   outbox: { due: 3, parked: 4, oldestAt: AT - 7_000 },
   // Not due yet.
   inbox: { due: 1, parked: 0, oldestAt: AT + 5_000 },

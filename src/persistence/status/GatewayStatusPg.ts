@@ -55,7 +55,7 @@ export const GatewayStatusPg = layerOf(GatewayStatus)(function* () {
   const periods = yield* PeriodCounts
   const failingForMs = shownFailingMs((yield* Policy).webhookScheduleMs)
 
-  const { byAccount, open, reviews, unanswered } = openWorkStatus(sql, everyTenant)
+  const { byAccount, firstPolls, open, reviews, unanswered } = openWorkStatus(sql, everyTenant)
 
   const ofDefault = sql.literal(`'${DEFAULT_ENDPOINT}'`)
   const failingEndpointsAt = (now: Instant, of: TenantFilter) => {
@@ -134,6 +134,10 @@ export const GatewayStatusPg = layerOf(GatewayStatus)(function* () {
         reviews: yield* reviews(at),
         endpointsSlow: (yield* slow(at)).rows.reduce((sum, { count }) => sum + count, 0),
         endpointsFailing: failing.rows.reduce((sum, { count }) => sum + count, 0),
+        pollsDueSince: (yield* firstPolls(at)).rows.reduce<Instant | null>(
+          (first, { dueAt }) => Math.min(first ?? dueAt, dueAt),
+          null
+        ),
         outbox: allQueues((yield* outbox).rows),
         inbox: receiving ?? allQueues([]),
         floats: allFloats(counted.rows),
@@ -242,6 +246,7 @@ const PlaceInWork = Schema.Struct({ appId: Schema.String, reference: Schema.Stri
 type PlaceInWork = typeof PlaceInWork.Type
 const placesInWork = rowsOf(PlaceInWork)
 const counts = rowsOf(Schema.Struct({ count: Schema.Number, acknowledged: Schema.Number, oldestAt: Schema.NullOr(Moment) }))
+const firstDuePolls = rowsOf(Schema.Struct({ dueAt: Moment }))
 const unansweredRows = rowsOf(
   Schema.Struct({
     ...UnansweredTransaction.fields,
@@ -348,5 +353,14 @@ const openWorkStatus = (sql: SqlClient.SqlClient, everyTenant: EveryTenant["Serv
       })
     ).pipe(Effect.orDie)
 
-  return { open, reviews, unanswered, byAccount }
+  // A poll that is being made is leased.
+  const firstPolls = (now: Instant) =>
+    everyTenant.sweep((of) =>
+      firstDuePolls(sql`
+        SELECT next_poll_at AS "dueAt" FROM open_work
+        WHERE is_open AND next_poll_at <= ${iso(now)}::timestamptz AND (lease_until IS NULL OR lease_until <= ${iso(now)}::timestamptz) ${of("app_id")}
+        ORDER BY next_poll_at LIMIT 1`)
+    )
+
+  return { open, reviews, unanswered, byAccount, firstPolls }
 }

@@ -131,6 +131,8 @@ export interface StatusSnapshot {
   readonly endpointsFailing: number
   /** How many enabled endpoints answer so slowly that a due webhook has waited for `SLOW_MS`. */
   readonly endpointsSlow: number
+  /** When the oldest poll became due that is still to be made, of open transactions; null when none is due. */
+  readonly pollsDueSince: Instant | null
   readonly outbox: QueueBacklog
   readonly inbox: QueueBacklog
   readonly floats: ReadonlyArray<FloatTotal>

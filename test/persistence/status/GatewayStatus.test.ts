@@ -95,6 +95,25 @@ it.live("counts open transactions by age and unknown outcomes, and reads no clos
   }).pipe(Effect.scoped)
 )
 
+it.live("says since when a poll of an open transaction is due that no node is making", () =>
+  Effect.gen(function* () {
+    const { sql, standing } = yield* given
+    const due = (status: string, ago: string, lease: string | null) =>
+      Effect.andThen(
+        givenPayouts(sql, { count: 1, status, age: ago, fact: "Accepted" }),
+        sql`UPDATE open_work SET next_poll_at = ${new Date(NOW)}::timestamptz - ${ago}::interval,
+          lease_until = ${new Date(NOW)}::timestamptz + ${lease}::interval WHERE next_poll_at > now() - interval '1 minute'`
+      )
+    yield* due("successful", "3 hours", null)
+    yield* due("pending", "20 minutes", "1 minute")
+    yield* due("pending", "-5 minutes", null)
+    expect((yield* standing.read).pollsDueSince).toBeNull()
+    yield* due("pending", "10 minutes", "-1 minute")
+    yield* due("pending", "7 minutes", null)
+    expect((yield* standing.read).pollsDueSince).toBe(NOW - 600_000)
+  }).pipe(Effect.scoped)
+)
+
 it.live("rests what an operator has acknowledged, until its time has passed or it goes into review", () =>
   Effect.gen(function* () {
     const { acknowledge, resting, sql, standing } = yield* given

@@ -166,6 +166,25 @@ export const stories: ReadonlyArray<Fault> = [
     })
   },
   {
+    about: "polls that no node can take, until one can",
+    alerts: ["PollsLate"],
+    story: Effect.fnUntraced(function* (operated, before) {
+      const { gateway, sql } = operated
+      const tenant = yield* tenantOn(gateway)
+      yield* sql`CREATE FUNCTION refuse_lease() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''read only''; END'`
+      yield* sql`CREATE TRIGGER no_lease BEFORE UPDATE ON open_work FOR EACH ROW WHEN (NEW.lease_until IS NOT NULL) EXECUTE FUNCTION refuse_lease()`
+      const reference = referenceOf(yield* tenant.post("/v1/payouts", momoPayout("0008")))
+      yield* sql`UPDATE open_work SET next_poll_at = next_poll_at - interval '10 minutes' WHERE reference = ${reference}`
+      yield* fires(operated, before, "PollsLate")
+      expect(yield* statusOf(operated)).toMatchObject({
+        needs_attention: expect.arrayContaining(["providers are not polled for open transactions"])
+      })
+      yield* sql`DROP TRIGGER no_lease ON open_work`
+      yield* tenant.until(`/v1/payouts/${reference}`, ({ status }) => status === "successful")
+      yield* ends(operated, "PollsLate")
+    })
+  },
+  {
     about: "callbacks that cannot be processed, until the table can be written; one of them matches nothing, until it does",
     alerts: ["CallbacksLate", "CallbacksParked"],
     story: Effect.fnUntraced(function* (operated, before) {
