@@ -11,6 +11,9 @@ export const http = (status: number, body: string, headers: ReadonlyArray<string
 export const accepted = (reference: string, status: string): string =>
   http(201, JSON.stringify({ code: 201, message: "ok", data: { reference, status } }))
 export const read = (reference: string, status: string): string => accepted(reference, status).replaceAll("201", "200")
+/** Its provider contradicts the failure. */
+export const contested = (reference: string): string =>
+  http(200, JSON.stringify({ code: 200, message: "ok", data: { reference, status: "failed", needs_review: true } }))
 
 export const refused = (
   status: number,

@@ -5,7 +5,7 @@ import { join } from "node:path"
 import { describe, expect } from "vitest"
 import { read as fileAt } from "../documents/Pages.ts"
 import { itWith } from "../support/Installed.ts"
-import { accepted, falseFront, http, read, refused, silence, wrongAnswers } from "./FalseFront.ts"
+import { accepted, contested, falseFront, http, read, refused, silence, wrongAnswers } from "./FalseFront.ts"
 import { fileOf } from "./PageExamples.ts"
 
 const refusal = refused(422, "insufficient_tenant_float", "terminal")
@@ -26,6 +26,11 @@ const payments: Readonly<
   refusedLater: { answers: ["", refusal, replayed], ends: "refused insufficient_tenant_float", sent: 3 },
   rejected: { answers: [rejected], ends: "refused payout_rejected_by_provider", sent: 1 },
   failedLater: { answers: [accepted("failedLater", "pending"), read("failedLater", "failed")], ends: "failed", sent: 2 },
+  contested: {
+    answers: [accepted("contested", "pending"), contested("contested"), read("contested", "successful")],
+    ends: "successful",
+    sent: 3
+  },
   unsigned: { answers: [refused(401, "unauthorized", "retriable")], ends: "open unauthorized", sent: 3 },
   unknown: { answers: [accepted("unknown", "pending"), refused(404, "not_found", "terminal")], ends: "open not_found", sent: 4 },
   told: { answers: [wait, accepted("told", "successful")], ends: "successful, after a second", sent: 2 },
