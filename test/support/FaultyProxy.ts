@@ -21,11 +21,11 @@ interface Answer {
 }
 
 /**
- * Stands in front of a gateway and spoils requests. `plan` lists the faults for the requests with an idempotency key, one each, in their
- * order; what has none left passes.
+ * Stands in front of a gateway and spoils requests. `plan` lists the faults for the requests with an idempotency key, or with none, in their
+ * order; where there is none, or none is left, a request passes.
  */
 export const faultyProxy = Effect.fnUntraced(function* (gatewayUrl: string) {
-  const plans = new Map<string, Array<Fault>>()
+  const plans = new Map<string, Array<Fault | undefined>>()
   const requests: Array<{ readonly key: string; readonly nonce: string; readonly body: string }> = []
   const server = createServer(async (incoming, response) => {
     const body = await bytesOf(incoming)
@@ -38,7 +38,7 @@ export const faultyProxy = Effect.fnUntraced(function* (gatewayUrl: string) {
   return {
     url: `http://127.0.0.1:${port}`,
     requests,
-    plan: (key: string, ...planned: ReadonlyArray<Fault>): void => void plans.set(key, [...planned])
+    plan: (key: string, ...planned: ReadonlyArray<Fault | undefined>): void => void plans.set(key, [...planned])
   }
 })
 

@@ -88,7 +88,7 @@ const receive = async ({ end, screen, seen, session }: Watched, { forward, port,
     const address = server.address()
     const taken = typeof address === "object" && address !== null ? address.port : port
     const url = publicUrl ?? `http://127.0.0.1:${taken}/`
-    const { giveBack, secret } = await borrowEndpoint(screen, session, { url, takesOver })
+    const { giveBack, secret } = await borrowEndpoint(session, { url, takesOver })
     try {
       screen.note(`ready: events come to ${url}, and the endpoint is put back at the end (Ctrl-C)`)
       screen.note(secret === undefined ? "they are signed with your endpoint's own secret" : `they are signed with ${secret}`)
@@ -186,11 +186,7 @@ const everyEvent: ReadonlyArray<Schema.EventType> = [
  * Makes `url` the tenant's endpoint, for every kind of event. Refuses to take events away from a receiver that is not on this machine, unless
  * a flag allows it. The secret is known where the endpoint is new.
  */
-const borrowEndpoint = async (
-  screen: Screen,
-  session: Session,
-  { takesOver, url }: { readonly url: string; readonly takesOver: boolean }
-) => {
+const borrowEndpoint = async (session: Session, { takesOver, url }: { readonly url: string; readonly takesOver: boolean }) => {
   const before = await session
     .call((gateway, options) => gateway.webhooks.endpoint(options))
     .catch((error: unknown) => {
@@ -201,14 +197,6 @@ const borrowEndpoint = async (
     throw new Refusal(
       `events go to ${before.url}: --take-over has them here while this runs, and puts the endpoint back afterwards`
     )
-  const set = await session
-    .call((gateway, options) => gateway.webhooks.setEndpoint({ url, events: everyEvent, enabled: true }, options))
-    .catch((error: unknown) => {
-      if (!(error instanceof Refusal)) throw error
-      throw new Refusal(
-        `the gateway does not deliver to ${url}: ${error.message} A gateway of npm start does, and another one with WEBHOOK_ALLOW_LOOPBACK=true; everywhere else give --public-url, an https address that leads here`
-      )
-    })
   const giveBack = (): Promise<void> =>
     session
       .call<unknown>(
@@ -217,14 +205,32 @@ const borrowEndpoint = async (
             ? gateway.webhooks.removeEndpoint(options)
             : gateway.webhooks.setEndpoint({ url: before.url, events: before.events, enabled: before.enabled }, options),
         // Also where the command was stopped.
-        { signal: new AbortController().signal }
+        { signal: new AbortController().signal, patience: "long" }
       )
       .then(
         () => undefined,
-        (error: unknown) => screen.note(`the endpoint is not as it was before: ${String(error)}`)
+        (error: unknown) => {
+          if (!(error instanceof Refusal)) throw error
+          if (before === undefined && error.code === "not_found") return
+          const wanted = before === undefined ? "to be removed" : `at ${before.url}`
+          throw new Refusal(`the endpoint is not as it was before, ${wanted}: ${error.message}`)
+        }
       )
+  const set = await session
+    .call((gateway, options) => gateway.webhooks.setEndpoint({ url, events: everyEvent, enabled: true }, options))
+    .catch(async (error: unknown) => {
+      if (error instanceof Refusal && !mayBeDone.has(error.code))
+        throw new Refusal(
+          `the gateway does not deliver to ${url}: ${error.message} A gateway of npm start does, and another one with WEBHOOK_ALLOW_LOOPBACK=true; everywhere else give --public-url, an https address that leads here`
+        )
+      await giveBack()
+      throw error
+    })
   return { secret: set.secret, giveBack }
 }
+
+/** After these the endpoint may have been taken. */
+const mayBeDone: ReadonlySet<string> = new Set(["no_answer", "internal_error"])
 
 const POLL_MS = 1000
 const NEWEST = 100
