@@ -59,7 +59,7 @@ describe("payouts.run", () => {
     expect(sent).toEqual(["nov-2", "nov-2", "nov-2", "nov-2-2"])
   })
 
-  it("is gone on with by the login that it was begun with, and by no other: that one would pay each row again", async () => {
+  it("is gone on with by each key of its tenant and mode, and by no other, which would pay each row again", async () => {
     const first = given(() => {
       throw new TypeError("fetch failed")
     })
@@ -67,13 +67,19 @@ describe("payouts.run", () => {
     expect(first.entries.map(({ type }) => type)).toEqual(["begun", "sending"])
     for (const own of [
       { ...key, app_id: "other" },
-      { ...key, key_id: "k2" }
+      { ...key, key_id: "test1" }
     ]) {
       const other = given(paid, 1_000_000, first.entries, own)
-      await expect(other.run([item(2)])).rejects.toThrow("the run was begun as https://api.gateway.example shop k1")
+      await expect(other.run([item(2)])).rejects.toThrow("the run was begun as https://api.gateway.example shop live")
       expect(other.sent).toEqual([])
     }
-    expect(statuses(await given(paid, 1_000_000, first.entries).run([item(2)]))).toEqual(["finished", "nov-2 successful"])
+    const rotated = given(paid, 1_000_000, [...first.entries], { ...key, key_id: "k2" })
+    expect(statuses(await rotated.run([item(2)]))).toEqual(["finished", "nov-2 successful"])
+    const [begun, ...more] = first.entries
+    if (begun?.type !== "begun") throw new Error("it never began")
+    // As an earlier release began it.
+    const older = [{ ...begun, login: "https://api.gateway.example shop k1" }, ...more]
+    expect(statuses(await given(paid, 1_000_000, older).run([item(2)]))).toEqual(["finished", "nov-2 successful"])
   })
 
   it("makes no other key because a refusal of an earlier one is kept late", async () => {

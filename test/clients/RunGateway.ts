@@ -52,6 +52,7 @@ export const given = (answer: Answer, available = 1_000_000, entries: Array<RunE
       const at = earlier.get(asked) ?? made.get(asked)
       return success({ items: at === undefined ? [] : [payout(`O${asked}`, at)], next_cursor: null })
     }
+    if (pathname === "/health/detail") return success({ is_test_environment: own.key_id.startsWith("test") })
     if (request.method === "GET") return success({ ...payout(pathname.split("/").at(-1) ?? ""), ...read })
     if (pathname === "/v1/payouts/quotes") {
       const { items } = JSON.parse(await request.text())

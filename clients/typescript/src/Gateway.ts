@@ -34,8 +34,7 @@ export class Gateway {
 
   constructor(options: GatewayOptions) {
     const call = connection(options)
-    const { app_id, key_id } = options.key
-    this.payouts = payouts(call, `${new URL(options.url).origin} ${app_id} ${key_id}`)
+    this.payouts = payouts(call, { ...options.key, origin: new URL(options.url).origin })
     this.collections = collections(call)
     this.exchanges = exchanges(call)
     this.transactions = transactions(call)

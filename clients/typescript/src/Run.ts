@@ -85,8 +85,10 @@ export interface RunReport {
 }
 
 interface Calls {
-  /** Whose keys the run's are, and where: another login knows none of them, and would pay each row again. */
-  readonly login: string
+  /** Whose keys the run's are, and where. Another tenant, or the other mode, knows none of them, and would pay each row again. */
+  readonly holder: () => Promise<string>
+  /** The key that is used, as runs of an earlier release name their holder. */
+  readonly keyName: string
   readonly create: (call: Pick<Call, "body" | "idempotencyKey" | "stop" | "onReplay">) => Promise<Payout>
   readonly get: (reference: string) => Promise<Payout>
   readonly quotes: (body: Operations["POST /v1/payouts/quotes"]["body"]) => Promise<Operations["POST /v1/payouts/quotes"]["data"]>
@@ -113,7 +115,8 @@ export const runPayouts = async (calls: Calls, options: RunOptions): Promise<Run
   const kept = await store.entries()
   const begun = kept.find((entry) => entry.type === "begun")
   if (begun !== undefined) {
-    if (begun.login !== calls.login) throw new RunError(`the run was begun as ${begun.login}: go on with that login`)
+    if (begun.login !== calls.keyName && begun.login !== (await calls.holder()))
+      throw new RunError(`the run was begun as ${begun.login}: go on with that login`)
     requireSame(bodies, begun.bodies, begun.at)
   }
   const rows = rowsOf(name, bodies, kept)
@@ -128,7 +131,7 @@ export const runPayouts = async (calls: Calls, options: RunOptions): Promise<Run
     if (plan.issues.length > 0 || plan.totals.some(({ shortfall_minor }) => shortfall_minor > 0n))
       return run.report(plan, "refused")
     if (!(await options.confirm(plan))) return run.report(plan, "declined")
-    if (begun === undefined) await run.begin({ type: "begun", at: new Date().toISOString(), login: calls.login, bodies })
+    if (begun === undefined) await run.begin({ type: "begun", at: new Date().toISOString(), login: await calls.holder(), bodies })
     // Alone: where an earlier run had the name, its key is mostly that run's.
     if (!rows.some(hasAnswer)) await run.send(rest.slice(0, 1))
     await run.send(rest.filter(isNotSent))

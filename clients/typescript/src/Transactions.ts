@@ -4,7 +4,7 @@ import { GatewayError } from "./Errors.ts"
 import { type RunOptions, type RunReport, runPayouts } from "./Run.ts"
 import { isFailureContested } from "./RunJournal.ts"
 import type { Collection, Exchange, Operations, Payout, Transaction } from "./Schema.ts"
-import type { Query } from "./Signing.ts"
+import type { Key, Query } from "./Signing.ts"
 
 type Body<Name extends keyof Operations> = Operations[Name] extends { readonly body: infer B } ? B : never
 type QueryOf<Name extends keyof Operations> = Operations[Name] extends { readonly query: infer Q } ? Omit<Q, "cursor"> : never
@@ -23,7 +23,12 @@ export interface WaitOptions<Record> extends CallOptions {
   readonly until?: (record: Record) => boolean
 }
 
-export const payouts = (call: Connection, login: string) => {
+/** Of the key, what is no secret, and where it is one. */
+interface Login extends Pick<Key, "app_id" | "key_id"> {
+  readonly origin: string
+}
+
+export const payouts = (call: Connection, { app_id, key_id, origin }: Login) => {
   const get = (reference: string, { signal }: CallOptions = {}): Promise<Payout> =>
     call("GET /v1/payouts/{reference}", { params: { reference }, signal })
   const make = (given: Call): Promise<Payout> =>
@@ -42,7 +47,11 @@ export const payouts = (call: Connection, login: string) => {
     run: (options: RunOptions): Promise<RunReport> =>
       runPayouts(
         {
-          login,
+          keyName: `${origin} ${app_id} ${key_id}`,
+          holder: async () => {
+            const { is_test_environment } = await call("GET /health/detail", { signal: options.signal })
+            return `${origin} ${app_id} ${is_test_environment ? "test" : "live"}`
+          },
           create: make,
           get,
           quotes: (body) => call("POST /v1/payouts/quotes", { body, signal: options.signal }),
