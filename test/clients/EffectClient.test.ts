@@ -31,6 +31,16 @@ layer(Stack.layer(), { excludeTestServices: true })("the Effect client", (it) =>
     })
   )
 
+  it.effect("does not show a key that it cannot read", () =>
+    Effect.gen(function* () {
+      const { gateway, key } = yield* setting
+      const environment = { GATEWAY_URL: gateway.url, GATEWAY_KEY: key.api_key.slice(0, 20) }
+      const { printed, status } = yield* Effect.promise(() => run([process.execPath, main], environment))
+      expect([status === 0, printed]).toEqual([false, expect.stringContaining("GATEWAY_KEY is not what")])
+      expect(printed).not.toContain(key.api_key.slice(0, 12))
+    })
+  )
+
   it.effect("pays once through lost answers, and fails with the class of the error", () =>
     Effect.gen(function* () {
       const { key, proxy } = yield* setting

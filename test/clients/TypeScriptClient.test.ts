@@ -240,6 +240,12 @@ describe("the TypeScript client", () => {
     const { gateway, requests } = answered(() => success(pending))
     await expect(gateway.payouts.create(body, { idempotencyKey: "a\nb" })).rejects.toThrow(TypeError)
     expect(() => new Gateway({ url: "https://api.gateway.example/v1", key })).toThrow(TypeError)
+    // The runtime refuses such a header, too, and shows all of it.
+    for (const part of ["app_id", "key_id", "api_key", "signing_secret"] as const)
+      for (const value of [`${key[part]}\n`, "", `${key[part]} x`, Object(undefined)])
+        expect(() => new Gateway({ url: "https://api.gateway.example", key: { ...key, [part]: value } })).toThrow(
+          `the key's ${part} is not as it was printed: is there a blank or a newline in it?`
+        )
     expect(requests.length).toBe(0)
   })
 })

@@ -70,9 +70,14 @@ const ask = async ({ terminal: { signal } }: Screen, question: string, isSecret 
   }
 }
 
-const askForKey = async (screen: Screen): Promise<NonNullable<ReturnType<typeof keyIn>>> => ({
-  app_id: await ask(screen, "app_id"),
-  key_id: await ask(screen, "key_id"),
-  api_key: await ask(screen, "api_key", true),
-  signing_secret: await ask(screen, "signing_secret", true)
-})
+const askForKey = async (screen: Screen) => {
+  const typed = {
+    app_id: await ask(screen, "app_id"),
+    key_id: await ask(screen, "key_id"),
+    api_key: await ask(screen, "api_key", true),
+    signing_secret: await ask(screen, "signing_secret", true)
+  }
+  const key = keyIn(JSON.stringify(typed))
+  if (key === undefined) throw new Refusal("that is no key: give each part as gateway key issue --json printed it")
+  return key
+}

@@ -11,6 +11,7 @@ import {
   type RetriableError,
   type TerminalError
 } from "../../typescript/src/Gateway.ts"
+import { isKeyPart } from "../../typescript/src/Signing.ts"
 import { text } from "./CommandLine.ts"
 import { Refusal } from "./Refusal.ts"
 import type { Screen } from "./Screen.ts"
@@ -36,7 +37,7 @@ const isText = (value: unknown): value is string => typeof value === "string"
 export const keyIn = (json: string): (Key & { readonly url?: unknown; readonly mode?: unknown }) | undefined => {
   try {
     const { api_key, app_id, key_id, signing_secret, ...more } = JSON.parse(json)
-    const isKey = [api_key, app_id, key_id, signing_secret].every(isText)
+    const isKey = [api_key, app_id, key_id, signing_secret].every(isKeyPart)
     return isKey ? { ...more, api_key, app_id, key_id, signing_secret } : undefined
   } catch {
     return undefined

@@ -109,6 +109,15 @@ const make = (options: Client.GatewayOptions) => {
   }
 }
 
+/** Without the parser's own message, which shows what it could not read. */
+const keyIn = (json: string): Client.Key => {
+  try {
+    return JSON.parse(json)
+  } catch {
+    throw new TypeError("GATEWAY_KEY is not what `gateway key issue --json` prints")
+  }
+}
+
 /** The gateway for one key. The client beneath repeats what it may by itself; see its page. */
 export class Gateway extends Context.Service<Gateway, ReturnType<typeof make>>()("payment-gateway/Gateway") {
   static readonly layer = (options: Client.GatewayOptions): Layer.Layer<Gateway> =>
@@ -122,7 +131,7 @@ export class Gateway extends Context.Service<Gateway, ReturnType<typeof make>>()
     Effect.gen(function* () {
       const url = yield* Config.String("GATEWAY_URL")
       const key = yield* Config.Redacted("GATEWAY_KEY")
-      return Gateway.layer({ url, key: JSON.parse(Redacted.value(key)) })
+      return Gateway.layer({ url, key: keyIn(Redacted.value(key)) })
     })
   )
 }

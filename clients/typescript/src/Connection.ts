@@ -2,7 +2,7 @@ import { aborted, type CallKind, defaultRetries, type Retries, withRetries } fro
 import { GatewayError } from "./Errors.ts"
 import { parse, stringify } from "./Json.ts"
 import type { Operations } from "./Schema.ts"
-import { encoded, type Key, type Query, queryText, signedHeaders } from "./Signing.ts"
+import { encoded, isKeyPart, type Key, type Query, queryText, signedHeaders } from "./Signing.ts"
 
 export interface GatewayOptions {
   /** The gateway's address, such as `https://api.gateway.example`. */
@@ -38,6 +38,8 @@ export type Connection = <Name extends keyof Operations>(name: Name, call?: Call
 
 const TIMEOUT_MS = 40_000
 
+const keyParts = ["app_id", "key_id", "api_key", "signing_secret"] as const
+
 /** Calls without a key that have their effect each time. */
 const once: ReadonlySet<keyof Operations> = new Set([
   "POST /v1/collections/otp",
@@ -51,6 +53,9 @@ const once: ReadonlySet<keyof Operations> = new Set([
 export const connection = ({ fetch: send = fetch, key, retries, timeoutMs = TIMEOUT_MS, url }: GatewayOptions): Connection => {
   const { origin, pathname } = new URL(url)
   if (pathname !== "/") throw new TypeError(`the gateway's address has no path: ${url}`)
+  const wrong = keyParts.find((part) => !isKeyPart(key[part]))
+  if (wrong !== undefined)
+    throw new TypeError(`the key's ${wrong} is not as it was printed: is there a blank or a newline in it?`)
   const policy = { ...defaultRetries, ...retries }
   return async (name, call = {}) => {
     const { idempotencyKey, onReplay, signal, stop } = call

@@ -6,6 +6,9 @@ export interface Key {
   readonly signing_secret: string
 }
 
+/** A newline that a file ended with belongs to no part of a key. It is said here, because the runtime's own error has the whole header. */
+export const isKeyPart = (value: unknown): value is string => typeof value === "string" && /^[!-~]+$/.test(value)
+
 /** What is signed besides the key. */
 export interface Unsigned {
   readonly method: string

@@ -32,6 +32,8 @@ interface Delivery {
 }
 
 const TOLERANCE_SECONDS = 300
+/** By Standard Webhooks. */
+const SHORTEST_SECRET_BYTES = 24
 
 /**
  * The event of a delivery that the gateway signed (Standard Webhooks 1.0). It may come twice and in any order: know it by its `id`, and of
@@ -78,6 +80,8 @@ const signatureBytes = (text: string) => {
 const keyOf = async (secret: string) => {
   try {
     const bytes = bytesOf(secret.replace(/^whsec_/, ""))
+    // A word that took a secret's place, as `null`, is base64, too, and anybody can sign with it.
+    if (bytes.length < SHORTEST_SECRET_BYTES) throw new RangeError("too short")
     return await crypto.subtle.importKey("raw", bytes, { name: "HMAC", hash: "SHA-256" }, false, ["verify"])
   } catch (cause) {
     throw new WebhookError("secret_malformed", cause)
