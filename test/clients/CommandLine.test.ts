@@ -1,4 +1,4 @@
-import { mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises"
+import { mkdir, readdir, readFile, rm, stat, writeFile } from "node:fs/promises"
 import { createServer, type Server } from "node:http"
 import { join } from "node:path"
 import { layer } from "@effect/vitest"
@@ -58,6 +58,10 @@ describe("a tenant's command line", () => {
         )
         expect((yield* login("--url", gateway.url, "--key", join(folder, "none"))).errors).toMatch(/^cannot read/)
         yield* Effect.promise(() => writeFile(keyFile, '{"app_id":"x","key_id":"k_1","api_key":"a","signing_secret":"s"}'))
+        const broken = '{"app_id":"x\\n","key_id":"k_1","api_key":"a","signing_secret":"s"}'
+        yield* Effect.promise(() => writeFile(join(folder, "broken.json"), broken))
+        expect((yield* login("--url", gateway.url, "--key", join(folder, "broken.json"))).errors).toMatch(/is no key file/)
+        yield* Effect.promise(() => rm(join(folder, "broken.json")))
         const wrong = yield* login("--url", gateway.url, "--key", keyFile)
         expect(wrong).toMatchObject({ code: 1, output: "" })
         expect(wrong.errors).toMatch(/^unauthorized: .*log in again\.$/)
@@ -96,6 +100,13 @@ describe("a tenant's command line", () => {
         const refused = yield* run("payout", "create", "--body", body)
         expect(refused).toMatchObject({ code: 1, output: "" })
         expect(refused.errors).toMatch(/^idempotency key [\w-]{36}\npayout_rejected_by_provider: .* change it\.$/)
+        const fails = ["payout", "create", ...TO_JANE.with(7, "256772120002")]
+        expect((yield* run(...fails)).code).toBe(0)
+        const failed = yield* run(...fails, "--wait")
+        expect([failed.code, failed.errors.split("\n").at(-1)]).toEqual([
+          1,
+          expect.stringMatching(/^payout \w{26} is failed: \S.*$/)
+        ])
         expect((yield* result("payout", "list", "--status", "successful")).items).toHaveLength(1)
         const listed = yield* run("payout", "list", "--limit", "1")
         expect(listed.output.split("\n")[0]).toMatch(/^reference +status +amount_minor/)
@@ -120,6 +131,8 @@ describe("a tenant's command line", () => {
           errors: expect.stringMatching(/^--body has all/)
         })
         expect(yield* create(...TO_JANE, "--metadata", "{")).toMatchObject({ code: 2 })
+        yield* Effect.promise(() => writeFile(keyFile, Buffer.from('{"destination":{"account_name":"José"}}', "latin1")))
+        expect(yield* create("--body", keyFile)).toMatchObject({ code: 1, errors: `${keyFile} is not UTF-8: save it as such` })
         const incomplete = yield* create(...TO_JANE.slice(0, 8), "--idempotency-key", "k-1")
         expect(incomplete).toMatchObject({ code: 1, output: "" })
         expect(incomplete.errors).toMatch(/^validation_failed: destination.network .* change it\.$/)

@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises"
 import { type Schema, verbatim } from "../../typescript/src/Gateway.ts"
 import { stringify } from "../../typescript/src/Json.ts"
 import { choice, command, text, toggle } from "./CommandLine.ts"
-import { Refusal, WrongUsage } from "./Refusal.ts"
+import { Refusal, Unfinished, WrongUsage } from "./Refusal.ts"
 import { type Screen, statusOf, table } from "./Screen.ts"
 import { openSession, profileOption, type Session } from "./Session.ts"
 
@@ -111,7 +111,8 @@ const create = async (
       : { method: type, [kind === "payout" ? "destination" : "source"]: { type, country, ...party } })
   })
   const made = await place(screen, session, kind, { body, key: given["idempotency-key"] })
-  show(screen, given.wait ? await follow(screen, session, made) : made)
+  if (given.wait) showEnd(screen, await follow(screen, session, made))
+  else show(screen, made)
 }
 
 /** The metadata as it was typed, if it is JSON at all. */
@@ -129,9 +130,10 @@ const bodyOf = async (file: string | undefined, members: Members): Promise<strin
   if (file !== undefined) {
     const named = Object.entries(members).flatMap(([name, value]) => (value === undefined ? [] : [name]))
     if (named.length > 0) throw new WrongUsage(`--body has all members: leave out ${named.join(", ")}`)
-    return readFile(file, "utf8").catch(() => {
+    const bytes = await readFile(file).catch(() => {
       throw new Refusal(`cannot read ${file}`)
     })
+    return textOf(bytes, file)
   }
   const missing = ["amount_minor", "currency", "country"].filter((name) => members[name] === undefined)
   if (missing.length > 0) {
@@ -139,6 +141,15 @@ const bodyOf = async (file: string | undefined, members: Members): Promise<strin
     throw new WrongUsage(`give ${options.join(", ")}, or --body with a whole request`)
   }
   return stringify(members)
+}
+
+/** Read as UTF-8 all the same, a name in another encoding would be sent with other characters in it. */
+const textOf = (bytes: Uint8Array, file: string): string => {
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes)
+  } catch {
+    throw new Refusal(`${file} is not UTF-8: save it as such`)
+  }
 }
 
 /** A key that the command line made is shown before anything is sent, so that it can be asked again whatever happens. */
@@ -208,6 +219,15 @@ export const show = (screen: Screen, view: Schema.Transaction): void => {
       `The payer has to do something first, see next_action. With a one-time code: gateway collection authorize ${view.reference}`
     )
   }
+}
+
+/** The same of one that was followed, with an exit code that says whether it was paid: who runs a command after this one relies on it. */
+const showEnd = (screen: Screen, view: Schema.Transaction): void => {
+  show(screen, view)
+  const { failure, kind, needs_review, reference, status } = view
+  const isOver = (status === "failed" || status === "expired") && !needs_review
+  if (isOver) throw new Refusal(`${kind} ${reference} is ${status}${failure === null ? "" : `: ${failure.message}`}`)
+  if (status !== "successful" && status !== "requires_action") throw new Unfinished(`${kind} ${reference} is not settled yet`)
 }
 
 const getCommand = (kind: PaymentKind) =>
@@ -302,7 +322,8 @@ const authorize = command({
       (gateway, options) => gateway.collections.authorize(reference, verbatim(stringify(body)), { idempotencyKey, ...options }),
       { key: idempotencyKey }
     )
-    show(screen, wait ? await follow(screen, session, made) : made)
+    if (wait) showEnd(screen, await follow(screen, session, made))
+    else show(screen, made)
   }
 })
 
