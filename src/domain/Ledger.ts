@@ -219,9 +219,9 @@ export const FloatPosition = Schema.Struct({
   fxIn: Schema.optionalKey(MinorUnits),
   fxOut: Schema.optionalKey(MinorUnits),
   returned: Schema.optionalKey(MinorUnits),
-  /** The part of the debt that `available` does not cover: zero while something is available. */
+  /** The part of the debt that income has not covered: zero while something is available. */
   owed: Schema.optionalKey(MinorUnits),
-  /** The tenant's debt, for operators; absent where it owes nothing. `available` is already reduced by it. */
+  /** The same for operators; absent where it owes nothing. */
   receivable: Schema.optionalKey(MinorUnits)
 })
 export type FloatPosition = typeof FloatPosition.Type

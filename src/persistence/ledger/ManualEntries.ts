@@ -57,22 +57,26 @@ const decodeCreated = Schema.decodeUnknownEffect(Schema.Array(Schema.Struct({ cr
 const decodeAdjustments = Schema.decodeUnknownEffect(Schema.Array(AdjustmentRow))
 const encodePosition = Schema.encodeSync(Schema.toCodecJson(FloatPosition))
 
-export const positionOf = (row: typeof PositionRow.Type): FloatPosition => ({
-  currency: row.currency,
-  // A tenant cannot use what it owes.
-  available: minusOrZero(nearestAmount(row.available_minor), nearestAmount(row.receivable_minor)),
-  reserved: nearestAmount(row.reserved_minor),
-  collected: nearestAmount(row.collected_minor),
-  paidOut: nearestAmount(row.paid_out_minor),
-  providerFees: nearestAmount(row.provider_fees_minor),
-  credited: nearestAmount(row.credited_minor),
-  debited: nearestAmount(row.debited_minor),
-  fxIn: nearestAmount(row.fx_in_minor),
-  fxOut: nearestAmount(row.fx_out_minor),
-  returned: nearestAmount(row.returned_minor),
-  owed: minusOrZero(nearestAmount(row.receivable_minor), nearestAmount(row.available_minor)),
-  ...(row.receivable_minor === 0n ? {} : { receivable: nearestAmount(row.receivable_minor) })
-})
+export const positionOf = (row: typeof PositionRow.Type): FloatPosition => {
+  const [available, receivable] = [nearestAmount(row.available_minor), nearestAmount(row.receivable_minor)]
+  const owed = minusOrZero(receivable, available)
+  return {
+    currency: row.currency,
+    // A tenant cannot use what it owes.
+    available: minusOrZero(available, receivable),
+    reserved: nearestAmount(row.reserved_minor),
+    collected: nearestAmount(row.collected_minor),
+    paidOut: nearestAmount(row.paid_out_minor),
+    providerFees: nearestAmount(row.provider_fees_minor),
+    credited: nearestAmount(row.credited_minor),
+    debited: nearestAmount(row.debited_minor),
+    fxIn: nearestAmount(row.fx_in_minor),
+    fxOut: nearestAmount(row.fx_out_minor),
+    returned: nearestAmount(row.returned_minor),
+    owed,
+    ...(owed === 0n ? {} : { receivable: owed })
+  }
+}
 
 const CHECK_VIOLATION = "23514"
 

@@ -44,6 +44,11 @@ const states = rowsOf(Schema.Struct({ state: Schema.String, count: Schema.Number
 const parkedTenants = rowsOf(ParkedTenant)
 const owingTenants = rowsOf(IndebtedTenant)
 const failingEndpoints = rowsOf(Schema.Struct({ ...FailingEndpoint.fields, since: Moment }))
+
+// A float's columns hold a debt in full, also when later income has covered it (`positionOf`).
+const AVAILABLE = "greatest(available_minor - receivable_minor, 0)"
+const OWED = "greatest(receivable_minor - available_minor, 0)"
+
 /**
  * GatewayStatus on PostgreSQL. It owns the table integrity_checks, where a conditional upsert keeps the newest result.
  * Everything else it reads without locks, through partial indexes that contain only open work.
@@ -101,8 +106,8 @@ export const GatewayStatusPg = layerOf(GatewayStatus)(function* () {
 
   const floats = everyTenant.read((of) =>
     totals(sql`
-      SELECT mode, currency, sum(available_minor)::bigint AS available, sum(reserved_minor)::bigint AS reserved,
-        sum(receivable_minor)::bigint AS receivable
+      SELECT mode, currency, sum(${sql.literal(AVAILABLE)})::bigint AS available, sum(reserved_minor)::bigint AS reserved,
+        sum(${sql.literal(OWED)})::bigint AS receivable
       FROM float_positions WHERE true ${of("app_id")} GROUP BY mode, currency ORDER BY mode, currency`)
   )
 
@@ -174,8 +179,8 @@ export const GatewayStatusPg = layerOf(GatewayStatus)(function* () {
       )
       const owing = yield* everyTenant.read((of) =>
         owingTenants(sql`
-        SELECT app_id AS "appId", mode, currency, receivable_minor AS receivable FROM float_positions
-        WHERE receivable_minor > 0 ${of("app_id")} ORDER BY 1, 2, 3 LIMIT ${limit}`)
+        SELECT app_id AS "appId", mode, currency, ${sql.literal(OWED)} AS receivable FROM float_positions
+        WHERE receivable_minor > available_minor ${of("app_id")} ORDER BY 1, 2, 3 LIMIT ${limit}`)
       )
       const now = yield* Clock.currentTimeMillis
       const failing = yield* everyTenant.read((of) =>
@@ -208,7 +213,8 @@ const tenantFloatsOn = (sql: SqlClient.SqlClient, everyTenant: EveryTenant["Serv
   Effect.fnUntraced(function* (appIds: ReadonlyArray<AppId>) {
     const { rows } = yield* everyTenant.read((of) =>
       tenantTotals(sql`
-        SELECT app_id AS "appId", mode, currency, available_minor AS available, reserved_minor AS reserved, receivable_minor AS receivable
+        SELECT app_id AS "appId", mode, currency, ${sql.literal(AVAILABLE)} AS available, reserved_minor AS reserved,
+          ${sql.literal(OWED)} AS receivable
         FROM float_positions WHERE app_id = ANY (${appIds}::text[]) ${of("app_id")} ORDER BY 1, 2, 3`)
     )
     return rows

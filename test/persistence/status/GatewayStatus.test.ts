@@ -254,6 +254,20 @@ it.live("says what chosen tenants hold, and which accounts' callbacks were refus
   }).pipe(Effect.scoped)
 )
 
+it.live("says what tenants can spend and still owe: what came in since covers a debt", () =>
+  Effect.gen(function* () {
+    const { sql, standing } = yield* given
+    yield* sql`INSERT INTO float_positions (app_id, mode, currency, available_minor, receivable_minor, collected_minor, paid_out_minor)
+      VALUES ('covered', 'live', 'UGX', 19700, 19000, 20000, 19300), ('owing', 'live', 'UGX', 100, 300, 0, 200)`
+    const covered = { appId: AppId.make("covered"), mode: "live", currency: "UGX", available: 700n, reserved: 0n, receivable: 0n }
+    expect(yield* standing.tenantFloats([covered.appId])).toEqual([covered])
+    const { floats } = yield* standing.read
+    expect(floats).toEqual([{ mode: "live", currency: "UGX", available: 700n, reserved: 0n, receivable: 200n }])
+    const { owing } = yield* standing.tenants(9)
+    expect(owing).toEqual([{ appId: "owing", mode: "live", currency: "UGX", receivable: 200n }])
+  }).pipe(Effect.scoped)
+)
+
 it.live("counts standbys that stream, and no base backup, whose role may be told no state", () =>
   Effect.gen(function* () {
     const { sql } = yield* given

@@ -113,7 +113,8 @@ export const stories: ReadonlyArray<Fault> = [
     story: Effect.fnUntraced(function* (operated, before) {
       const { gateway, run, sql } = operated
       const tenant = yield* tenantOn(gateway)
-      yield* sql`UPDATE float_positions SET available_minor = available_minor + 500, receivable_minor = 500 WHERE app_id = ${tenant.appId}`
+      yield* sql`UPDATE float_positions SET available_minor = 0, receivable_minor = 500, debited_minor = debited_minor + available_minor + 500
+        WHERE app_id = ${tenant.appId}`
       yield* fires(operated, before, "ReceivableOwed")
       expect(yield* statusOf(operated)).toMatchObject({
         owing: [{ app_id: tenant.appId, mode: "live", currency: "UGX", receivable_minor: 500 }]
