@@ -42,7 +42,10 @@ export const fromDecimal = (text: string, currency: Currency): Result.Result<Min
 
 /** As `fromDecimal`, rounded up, for an amount to hold: a provider may compute fees with more decimals than the currency has. */
 export const fromDecimalUp = (text: string, currency: Currency): Result.Result<MinorUnits, "inexact"> =>
-  Result.map(scaled(text, currency), ({ rest, units }) => (/[1-9]/.test(rest) ? add(units, minor(1n)) : units))
+  Result.flatMap(scaled(text, currency), ({ rest, units }) => {
+    const up = /[1-9]/.test(rest) ? units + 1n : units
+    return up > LARGEST_AMOUNT ? Result.fail("inexact" as const) : Result.succeed(minor(up))
+  })
 
 /** As `fromDecimal`, for an exchanged amount: it is rounded down to what the wallet can hold. */
 export const fromDecimalDown = (text: string, currency: Currency): Result.Result<MinorUnits, "inexact"> =>

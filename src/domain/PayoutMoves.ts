@@ -135,8 +135,9 @@ function isReturnBooked({ fees, principal, returned }: Payout, fact: FactOf<"Ret
   return back === returned.amount && (fact.at === returned.at || returned.amount + back > whole)
 }
 
-/** A return is booked only once, within what was paid out: several partial returns are left to a person. */
+/** A return is booked only once, within what was paid out: several partial returns, and one of nothing, are left to a person. */
 function isOddReturn({ currency, fees, principal, returned }: Payout, fact: FactOf<"Returned">): boolean {
   const isForeign = fact.currency !== null && fact.currency !== currency
-  return returned !== null || isForeign || fact.amount > principal || fact.fee > (fees ?? ZERO)
+  const isBeyond = fact.amount > principal || fact.fee > (fees ?? ZERO)
+  return returned !== null || isForeign || isBeyond || fact.amount === ZERO
 }

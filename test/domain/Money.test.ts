@@ -41,6 +41,8 @@ describe("an amount of money", () => {
     expect(fromDecimalUp("0.291", "KES")).toStrictEqual(Result.succeed(minor(30n)))
     expect(fromDecimalUp("0.29", "KES")).toStrictEqual(Result.succeed(minor(29n)))
     expect(fromDecimalDown("3.1007201981367", "KES")).toStrictEqual(Result.succeed(minor(310n)))
+    expect(fromDecimalUp("9007199254740990.5", "UGX")).toStrictEqual(Result.succeed(minor(LARGEST_AMOUNT)))
+    expect(fromDecimalUp("9007199254740991.5", "UGX")).toStrictEqual(Result.fail("inexact"))
   })
 
   it.each(["", "1e3", "-1", "01", "1.", ".5", " 1", "1 ", "NaN", "0x10", "9007199254740992"])(

@@ -26,6 +26,13 @@ describe("a payout that is returned", () => {
     expect([entry, next.needsReview]).toStrictEqual([null, true])
   })
 
+  it("books no return of nothing: a person looks, and the later return of the money is booked", () => {
+    const nothing = { ...facts(10_000n).Returned, amount: minor(0n), fee: minor(0n) }
+    const { entry, next } = decide(payout({ status: "successful" }), nothing, "reconciler", TOLD_AT)
+    expect([entry, next.needsReview, next.kind === "payout" && next.returned]).toStrictEqual([null, true, null])
+    expect(decide(next, facts(10_000n).Returned, "reconciler", TOLD_AT).entry?.phase).toBe("return")
+  })
+
   describe("a payout that is returned in part", () => {
     const returned = (amount: bigint, at = TOLD_AT, fee = 0n) =>
       ({ ...facts(amount).Returned, at, fee: minor(fee) }) as const satisfies Fact
