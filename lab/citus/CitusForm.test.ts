@@ -36,9 +36,10 @@ layer(onStandIn, { excludeTestServices: true })("a gateway whose database says t
       const webhooks = yield* webhooksOf(gateway, tenant, ["payout.successful", "collection.successful", "fx.successful"])
       const paid = yield* tenant.post("/v1/payouts", momoPayout("1234"), "once")
       const again = yield* tenant.post("/v1/payouts", momoPayout("1234"), "once")
+      const charged = yield* tenant.post("/v1/collections", momoCharge("0008"))
+      expect([paid, again, charged].map(({ status }) => status)).toStrictEqual([201, 201, 201])
       expect(referenceOf(again)).toBe(referenceOf(paid))
-      const charged = referenceOf(yield* tenant.post("/v1/collections", momoCharge("0008")))
-      yield* tenant.until(`/v1/collections/${charged}`, ({ status }) => status === "successful")
+      yield* tenant.until(`/v1/collections/${referenceOf(charged)}`, ({ status }) => status === "successful")
       const wish = { source_currency: "UGX", destination_currency: "KES", source_amount_minor: 50_000 }
       const quote = yield* tenant.post("/v1/fx/quote", wish)
       yield* tenant.post("/v1/fx/exchange", { quote_id: quote.body.data["quote_id"] })
@@ -68,7 +69,9 @@ layer(onStandIn, { excludeTestServices: true })("a gateway whose database says t
       const tenant = yield* tenantOn(gateway)
       const variables = { DATABASE_URL: Redacted.value(database), MASTER_KEY: Redacted.value(masterKey) }
       const run = (...args: ReadonlyArray<string>) => Effect.map(command(variables, ...args, "--json"), ({ code }) => code)
-      const reference = Reference.make(referenceOf(yield* tenant.post("/v1/payouts", momoPayout("0010"))))
+      const paid = yield* tenant.post("/v1/payouts", momoPayout("0010"))
+      expect(paid.status).toBe(201)
+      const reference = Reference.make(referenceOf(paid))
       const { apply } = Context.get(gateway.context, Settlement)
       const fact = { _tag: "Succeeded", providerReference: "E1", currency: "UGX", fee: null, note: "" } as const
       yield* apply({ reference, fact: { ...fact, amount: minor(9_999n) }, actor: "callback" })
