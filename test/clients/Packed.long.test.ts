@@ -51,6 +51,25 @@ describe("the packages, packed and installed without a registry", () => {
     expect([...new Set(kinds)].toSorted()).toEqual(expected.toSorted().map((file) => `node_modules/${file}`))
   })
 
+  it("give up in time on the machine's own Node, also where its memory is cleared meanwhile", async () => {
+    writeFileSync(
+      join(project, "silence.js"),
+      `import { createServer } from "node:net"
+import { Gateway } from "payment-gateway-client"
+
+const silent = createServer(() => {}).listen(0, "127.0.0.1", async () => {
+  const url = "http://127.0.0.1:" + silent.address().port
+  const gateway = new Gateway({ url, key: ${NOBODY}, timeoutMs: 500, retries: { attempts: 1 } })
+  setInterval(gc, 20)
+  setTimeout(() => process.exit(console.log("it hangs")), 10_000)
+  console.log(await gateway.account.float({ signal: new AbortController().signal }).catch(({ code }) => code))
+  process.exit()
+})
+`
+    )
+    expect(await runs(machineNode, "--expose-gc", "silence.js")).toEqual({ status: 0, printed: "no_answer\n" })
+  })
+
   it("have types that a strict project compiles with, and modules that run on the machine's own Node", async () => {
     writeFileSync(
       join(project, "main.ts"),

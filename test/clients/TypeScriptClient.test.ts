@@ -149,6 +149,8 @@ describe("the TypeScript client", () => {
     const retries = { attempts: 2, pauseMs: 1 }
     const gateway = new Gateway({ url: "https://api.gateway.example", key, fetch: send, timeoutMs: 5, retries })
     expect(await told(gateway.payouts.create(body, money))).toEqual(["ambiguous", "no_answer", undefined])
+    const patient = new Gateway({ url: "https://api.gateway.example", key, fetch: send })
+    expect(await told(patient.payouts.waitFor(reference, { timeoutMs: 20 }))).toEqual(["ambiguous", "still_open", reference])
   })
 
   it("does not send twice, after silence, what has its effect each time", async () => {

@@ -90,6 +90,32 @@ const pauseAfter = (number: number, { retryAfterSeconds = 0 }: GatewayError, ret
   return Math.max(retryAfterSeconds * 1000, longest * (0.5 + Math.random() / 2))
 }
 
+/** A timer takes no more. */
+const LONGEST_MS = 2 ** 31 - 1
+
+/**
+ * Does the work with a signal that comes after so long, or with the given one. `AbortSignal.any` is no substitute: Node 20 collects its signal
+ * while `fetch` waits for it, and neither the timeout nor the caller ends the call.
+ */
+export const timed = async <A>(
+  ms: number,
+  signal: AbortSignal | undefined,
+  work: (limited: AbortSignal) => Promise<A>
+): Promise<A> => {
+  const limit = new AbortController()
+  const stop = (): void => limit.abort(signal?.reason)
+  const late = (): void => limit.abort(new DOMException("The operation was aborted due to timeout", "TimeoutError"))
+  const timer = setTimeout(late, Math.min(ms, LONGEST_MS))
+  signal?.addEventListener("abort", stop)
+  if (signal?.aborted === true) stop()
+  try {
+    return await work(limit.signal)
+  } finally {
+    clearTimeout(timer)
+    signal?.removeEventListener("abort", stop)
+  }
+}
+
 /** Waits so long, or until the signal. */
 export const sleep = (ms: number, signal: AbortSignal | undefined): Promise<void> =>
   new Promise((resolve) => {

@@ -1,4 +1,4 @@
-import { aborted, type CallKind, defaultRetries, type Retries, withRetries } from "./Attempts.ts"
+import { aborted, type CallKind, defaultRetries, type Retries, timed, withRetries } from "./Attempts.ts"
 import { GatewayError } from "./Errors.ts"
 import { parse, stringify } from "./Json.ts"
 import type { Operations } from "./Schema.ts"
@@ -81,12 +81,8 @@ export const connection = ({ fetch: send = fetch, key, retries, timeoutMs = TIME
       const signed = { ...headers, ...(await signedHeaders(key, unsigned)) }
       // A header that cannot be sent is the caller's mistake, and fails here.
       const request = new Request(target, { method, headers: signed, redirect: "manual", ...(body === "" ? {} : { body }) })
-      const timeout = AbortSignal.timeout(timeoutMs)
-      const answer: Answer = await answerTo(
-        send,
-        request,
-        signal === undefined ? timeout : AbortSignal.any([signal, timeout])
-      ).catch((cause: unknown) => {
+      const ask = (limited: AbortSignal): Promise<Answer> => answerTo(send, request, limited)
+      const answer = await timed(timeoutMs, signal, ask).catch((cause: unknown): Answer => {
         if (signal?.aborted === true) throw kind === "question" ? signal.reason : aborted(signal.reason)
         return { cause }
       })

@@ -1,4 +1,4 @@
-import { asAmbiguous, isOpen, sleep } from "./Attempts.ts"
+import { asAmbiguous, isOpen, sleep, timed } from "./Attempts.ts"
 import type { Call, CallOptions, Connection } from "./Connection.ts"
 import { GatewayError } from "./Errors.ts"
 import { type RunOptions, type RunReport, runPayouts } from "./Run.ts"
@@ -173,21 +173,27 @@ const recordOf = <Record>(made: Promise<Record>, read: (reference: string) => Pr
 const WAIT_MS = 600_000
 const LONGEST_PAUSE_MS = 30_000
 
-const waitFor = async <Record extends { readonly status: string; readonly needs_review: boolean }>(
+const waitFor = <Record extends { readonly status: string; readonly needs_review: boolean }>(
   read: (reference: string, options: CallOptions) => Promise<Record>,
   reference: string,
   { pauseMs = 1000, signal, timeoutMs = WAIT_MS, until = isFinal }: WaitOptions<Record>
-): Promise<Record> => {
-  const end = Date.now() + timeoutMs
-  for (let pause = pauseMs; ; pause = Math.min(pause * 1.5, LONGEST_PAUSE_MS)) {
-    signal?.throwIfAborted()
-    const record = await read(reference, { signal }).catch(unlessTerminal)
-    if (record !== undefined && until(record)) return record
-    if (Date.now() + pause > end)
-      throw new GatewayError({ class: "ambiguous", code: "still_open", message: reference, details: { reference } })
-    await sleep(pause, signal)
-  }
-}
+): Promise<Record> =>
+  timed(timeoutMs, signal, async (limited) => {
+    const end = Date.now() + timeoutMs
+    let cause: unknown
+    for (let pause = pauseMs; ; pause = Math.min(pause * 1.5, LONGEST_PAUSE_MS)) {
+      const record = await read(reference, { signal: limited }).catch((error: unknown) => {
+        signal?.throwIfAborted()
+        cause = error
+        return limited.aborted ? undefined : unlessTerminal(error)
+      })
+      if (record !== undefined && until(record)) return record
+      if (limited.aborted || Date.now() + pause > end)
+        throw new GatewayError({ class: "ambiguous", code: "still_open", message: reference, details: { reference }, cause })
+      await sleep(pause, signal)
+      signal?.throwIfAborted()
+    }
+  })
 
 const isFinal = (record: { readonly status: string; readonly needs_review: boolean }): boolean =>
   record.status !== "pending" && record.status !== "requires_action" && !isFailureContested(record)
