@@ -13,7 +13,7 @@ import { type ObstacleSources, readObstacles, readyFamily } from "./observabilit
 import type { Telemetry, TelemetryOptions } from "./observability/Telemetry.ts"
 import { Ports } from "./Ports.ts"
 import { ClockSkew, READY_SKEW_AT_MOST_MS } from "./persistence/connection/DatabaseClock.ts"
-import { damageIn } from "./persistence/connection/DatabaseError.ts"
+import { serverFailureIn } from "./persistence/connection/DatabaseError.ts"
 import { NoPrimary } from "./persistence/connection/servers/PrimaryPool.ts"
 import { Database } from "./persistence/Database.ts"
 import { MasterKeyRotationPg } from "./persistence/operators/MasterKeyRotationPg.ts"
@@ -84,8 +84,8 @@ export const embeddedPostgres = EmbeddedPostgres
 export type { EmbeddedDatabase }
 export const localProcess = LocalProcess
 export const folderLock = withFolderLock
-/** The database's message for a file that it cannot read, where that caused the failure. */
-export const damage = damageIn
+/** The database's message where its own state, such as a damaged file or a full disk, caused the failure. */
+export const databaseFailure = serverFailureIn
 
 /** Fails where a gateway could not listen. */
 export { ensureListenable }

@@ -131,9 +131,9 @@ const insteadOf = (error: CliError.NonShowHelpErrors): ReadonlyArray<string> =>
     ? ["a gateway is one process: run several behind HAProxy (docs/operations/machines.md, Several processes on one machine)"]
     : []
 
-/** A damaged file is no bug of the program, and a stack trace would not help. */
+/** A damaged file or a database that takes no writes is no bug of the program, and a stack trace would not help. */
 const wordsOf = (cause: Cause.Cause<never>): ReadonlyArray<string> =>
-  Option.match(App.damage(cause), {
+  Option.match(App.databaseFailure(cause), {
     onNone: () => indentFurther(Cause.pretty(cause)),
     onSome: (said) => [`${said}: see docs/runbooks/database-down.md`]
   })

@@ -32,6 +32,20 @@ const temporary = Effect.acquireRelease(
 )
 
 describe("tenant freeze, unfreeze, grant and deny", () => {
+  it.effect("report in one line that the database takes no writes, and nothing of the program's insides", () =>
+    story(
+      Effect.gen(function* () {
+        const { run, sql, variables } = yield* installation
+        yield* sql.unsafe(
+          `ALTER DATABASE ${new URL(variables["DATABASE_URL"] ?? "").pathname.slice(1)} SET default_transaction_read_only = on`
+        )
+        const refused = yield* run("tenant", "create", "acme")
+        expect(refused).toMatchObject({ code: 1, output: "" })
+        expect(refused.errors).toMatch(/^[^\n]* in a read-only transaction: see docs\/runbooks\/database-down.md$/)
+      })
+    )
+  )
+
   it.effect("change the tenant, each with its audit row", () =>
     story(
       Effect.gen(function* () {

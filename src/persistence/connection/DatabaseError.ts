@@ -20,6 +20,14 @@ const DAMAGED = ["XX001", "XX002", "58030", "58P01"]
 export const isDamage = (error: unknown): error is SqlError.SqlError =>
   SqlError.isSqlError(error) && DAMAGED.includes(sqlState(error) ?? "")
 
-/** The database's own words, if damage is why something failed. */
-export const damageIn = (cause: Cause.Cause<unknown>): Option.Option<string> =>
-  Option.map(Option.liftPredicate(isDamage)(Cause.squash(cause)), ({ reason }) => reasonOf(reason))
+/** Read-only, rolled back for another, short of something, shutting down, locked, or its connection lost. */
+const UNABLE = /^(08|25006|40|53|57|55P03)/
+
+/** Whether the server's state is why, and no mistake of the program. */
+const isOfServer = (error: unknown): error is SqlError.SqlError =>
+  isDamage(error) ||
+  (SqlError.isSqlError(error) && (error.reason._tag === "ConnectionError" || UNABLE.test(sqlState(error) ?? "")))
+
+/** The database's own words, if its state is why something failed. */
+export const serverFailureIn = (cause: Cause.Cause<unknown>): Option.Option<string> =>
+  Option.map(Option.liftPredicate(isOfServer)(Cause.squash(cause)), ({ reason }) => reasonOf(reason))
