@@ -1,5 +1,6 @@
 import { Effect, Option, Schema } from "effect"
 import type { Fact } from "../domain/Fact.ts"
+import { maskedText } from "../domain/Masking.ts"
 import { exactJson, type ProviderResponse } from "./Transport.ts"
 
 /** The fact that a response proves. `alarm` is for the operator: the provider, or our account, behaves unexpectedly. */
@@ -93,9 +94,12 @@ export const codedAnswers = (provider: string, codeOf: (response: ProviderRespon
 /** A response that can be parsed but makes no sense. */
 export const unreadable = (why: string, status: string): FactWithAlarm<Unknown> => ({
   fact: { _tag: "Unknown", reason: "bad_response", note: why },
-  alarm: `${why} (status ${JSON.stringify(status.slice(0, LONGEST_STATUS))})`
+  alarm: `${why} (status ${shownWord(status)})`
 })
-const LONGEST_STATUS = 40
+
+/** A word that is not in the provider's vocabulary: it could be a sentence with a name or a number in it. */
+export const shownWord = (word: string): string => JSON.stringify(maskedText(word.slice(0, LONGEST_WORD)))
+const LONGEST_WORD = 40
 
 /** An alarm is for the operator. Its text is a field, so that the log message is constant and can be searched for. */
 export const logAlarm = (alarm: string): Effect.Effect<void> =>

@@ -6,7 +6,7 @@ import { fromDecimal, fromDecimalDown, fromDecimalUp, type MinorUnits, ZERO } fr
 import { receiptOf } from "../domain/ProviderReceipt.ts"
 import type { TransactionKind } from "../domain/Transaction.ts"
 import type { StatusOutcome } from "../services/ports/Provider.ts"
-import { type FactWithAlarm, unreadable, withoutAlarm } from "./AnswerParsing.ts"
+import { type FactWithAlarm, shownWord, unreadable, withoutAlarm } from "./AnswerParsing.ts"
 import { type ProviderRefusal, refusedBy } from "./Refusals.ts"
 import { withoutNoise } from "./WireNumber.ts"
 
@@ -95,7 +95,7 @@ export const answerBy = ({
   if (!isOurs) return unreadable("the answer is about another transaction", status)
   if (isOfAnother)
     return {
-      fact: { _tag: "Mismatched", note: `status ${status}, for another number` },
+      fact: { _tag: "Mismatched", note: `status ${standing === undefined ? shownWord(status) : status}, for another number` },
       alarm: "a reference of ours is another request there"
     }
   const named = receiptOf(receipt)

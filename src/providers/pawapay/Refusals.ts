@@ -1,5 +1,5 @@
 import type { PaymentKind } from "../../domain/Payment.ts"
-import { type FactWithAlarm, unknownOutcome } from "../AnswerParsing.ts"
+import { type FactWithAlarm, shownWord, unknownOutcome } from "../AnswerParsing.ts"
 import type { Identity } from "../Connection.ts"
 import { type ProviderRefusal, type Refused, refusalOf, refusedBy, rowOf } from "../Refusals.ts"
 
@@ -69,10 +69,8 @@ export const refusalBy = (kind: PaymentKind, failureCode: string, status: string
   return { ...(known ?? unnamed), alarm: isLoud ? `pawaPay says ${noteOf(failureCode, status)}` : null }
 }
 
-/** A code that is not in the table could be a sentence with a name in it, so it is truncated and quoted. */
 export const noteOf = (failureCode: string, status: string): string =>
-  `${status} ${Object.hasOwn(refusals, failureCode) ? failureCode : JSON.stringify(failureCode.slice(0, LONGEST_CODE))}`
-const LONGEST_CODE = 40
+  `${status} ${Object.hasOwn(refusals, failureCode) ? failureCode : shownWord(failureCode)}`
 
 /** The amount does not fit the network, so no call is made. */
 export const unaskable = (message: string, note: string): FactWithAlarm<Refused> =>
