@@ -9,7 +9,7 @@ export class Refusal extends Error {
   }
 }
 
-/** It went well as far as it went: the same command goes on. Exit code 3. */
+/** Neither done nor refused, as after a silence: the same command goes on. Exit code 3. */
 export class Unfinished extends Refusal {}
 
 /** What is wrong with the command line itself: one clear line, and exit code 2. */

@@ -13,7 +13,7 @@ import {
 } from "../../typescript/src/Gateway.ts"
 import { isKeyPart } from "../../typescript/src/Signing.ts"
 import { text } from "./CommandLine.ts"
-import { Refusal } from "./Refusal.ts"
+import { Refusal, Unfinished } from "./Refusal.ts"
 import type { Screen } from "./Screen.ts"
 
 /** A gateway's address and one key for it, as `gateway login` keeps them. */
@@ -81,6 +81,9 @@ const TIMEOUT_MS = 60_000
 /** A clock that is off by more is worth a word when a signature was refused. */
 const SKEW_SECONDS = 20
 
+/** Retriable, but not by the same command. */
+const needsPerson: ReadonlySet<string> = new Set(["unauthorized", "otp_incorrect"])
+
 /** Calls the gateway for a person, who reads in one line what went wrong and what to do. Each request is sent once, unless it says otherwise. */
 export class Session {
   readonly profile: Profile
@@ -120,7 +123,9 @@ export class Session {
       return await ask(patience === "long" ? this.#patient : this.#gateway, { signal })
     } catch (error) {
       if (!isGatewayError(error)) throw error
-      throw new Refusal(this.#explained(error, key === undefined ? "" : ` with --idempotency-key ${key}`), error.code)
+      const isOpen = key !== undefined && error.class !== "terminal" && !needsPerson.has(error.code)
+      const Ended = isOpen ? Unfinished : Refusal
+      throw new Ended(this.#explained(error, key === undefined ? "" : ` with --idempotency-key ${key}`), error.code)
     }
   }
 
