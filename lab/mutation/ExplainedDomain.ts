@@ -52,7 +52,6 @@ export const explainedOfDomain: Readonly<Record<string, ReadonlyArray<Explained>
   ],
   "src/domain/Ids.ts": ['"AppId"', '"Reference"'].map((original) => ({ original, replacement: '""', why: BRAND })),
   "src/domain/Operator.ts": [{ original: '"OperatorName"', replacement: '""', why: BRAND }],
-  "src/domain/RequestFingerprint.ts": [{ original: "a < b", replacement: "a <= b", why: "no two members have one name" }],
   "src/domain/ReconciliationDifference.ts": [
     { original: "own[0]?.lines", replacement: "own[0].lines", why: "for the compiler: a group has a first difference" },
     { original: "line === undefined", replacement: "false", why: "for the compiler: what is plain has one line" },

@@ -73,14 +73,14 @@ export const deniedSpellings = (kind: DenylistKind, { party, value }: NamedValue
   const identities = { phone: deniedIdentity(text), account: accountIdentity(text) }
   const now = party === null ? Object.values(identities) : [identities[party]]
   const beside = party === null ? [] : now.map((spelling) => besideSpelling(party, spelling))
-  const before = new Set([...Object.values(identities), ...earlierNumbers(text)]).difference(new Set(now))
+  const before = [...Object.values(identities), ...earlierNumbers(text)].filter((spelling) => !now.includes(spelling))
   return [...spelledAs([...now, ...beside], party), ...spelledAs(before, "unsaid")]
 }
 
 /** The spelling of the second of two parties with the same digits. Earlier releases know only the plain one, the first's. */
 export const besideSpelling = (party: DeniedParty, spelling: string): string => `${party}|${spelling}`
 
-const spelledAs = (spellings: Iterable<string>, of: DeniedSpelling["of"]): ReadonlyArray<DeniedSpelling> =>
+const spelledAs = (spellings: ReadonlyArray<string>, of: DeniedSpelling["of"]): ReadonlyArray<DeniedSpelling> =>
   [...new Set(spellings)].map((spelling) => ({ spelling, of }))
 
 const MAY_BE_A_NUMBER = /^\+?[\d\s().-]{4,}$/

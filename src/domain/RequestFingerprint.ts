@@ -1,3 +1,4 @@
+import { Redacted } from "effect"
 import type { AppId, Mode } from "./Ids.ts"
 import { json } from "./Json.ts"
 
@@ -12,18 +13,16 @@ export interface IdempotencyScope {
 
 /**
  * The parts that a repeat of an idempotency key must have in common: method, route template, path parameters and the decoded body with
- * defaults applied. Key order and white space do not matter. Only a keyed HMAC of it is stored, because it contains a person's
- * number.
+ * defaults applied, secrets in plain text. Key order and white space do not matter. Only a keyed HMAC of it is stored, because it contains
+ * a person's number.
  */
 export const fingerprintText = (endpoint: string, params: Readonly<Record<string, string>>, body: unknown): string =>
   json([endpoint, sorted(params), sorted(body)])
 
 const sorted = (value: unknown): unknown => {
+  if (Redacted.isRedacted(value)) return Redacted.value(value)
   if (Array.isArray(value)) return value.map(sorted)
   if (value === null || typeof value !== "object" || "toJSON" in value) return value
-  return Object.fromEntries(
-    Object.entries(value)
-      .sort(([a], [b]) => (a < b ? -1 : 1))
-      .map(([key, member]) => [key, sorted(member)])
-  )
+  const keys = Object.keys(value).sort()
+  return Object.fromEntries(keys.map((key) => [key, sorted(Reflect.get(value, key))]))
 }

@@ -1,4 +1,4 @@
-import { Redacted, Result, type Schema, SchemaAST, SchemaParser } from "effect"
+import { Result, type Schema, SchemaAST, SchemaParser } from "effect"
 import { isCurrency } from "../../domain/Currency.ts"
 import {
   InexactAmount,
@@ -17,7 +17,7 @@ import { isJsonObject, type JsonObject, type JsonTree, NumberLiteral, parseStric
 /** A decoded request body. It follows its endpoint's schema. */
 export interface Body<C> {
   readonly command: C
-  /** The command with every secret in plain text. Only for hashing the request's fingerprint. */
+  /** The command as the request's fingerprint covers it. */
   readonly fingerprint: unknown
   /** Paths of the members that the contract does not name, computed on demand. */
   readonly ignored: Iterable<string>
@@ -93,14 +93,6 @@ export const metadataWithinLimit = (
   return Buffer.byteLength(text) <= MAXIMUM_METADATA_BYTES
     ? Result.succeed({ text, tree: metadata })
     : Result.fail([{ path: "metadata", message: `must be at most ${MAXIMUM_METADATA_BYTES} bytes as compact JSON` }])
-}
-
-/** A command with its secrets in plain text. Only for a keyed hash. */
-export const reveal = (value: unknown): unknown => {
-  if (Redacted.isRedacted(value)) return Redacted.value(value)
-  if (value === null || typeof value !== "object" || "toJSON" in value) return value
-  if (Array.isArray(value)) return value.map(reveal)
-  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, reveal(inner)]))
 }
 
 const EXACT = /^-?(?:0|[1-9][0-9]*)$/

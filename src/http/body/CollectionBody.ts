@@ -10,7 +10,7 @@ import { AuthorizeBody, CodeBody, CollectionBody } from "../api/Collections.ts"
 import { Signed } from "../api/SignedRequest.ts"
 import { bounded, childPath, REQUIRED } from "../json/Issues.ts"
 import { isJsonObject, type JsonTree } from "../json/StrictJson.ts"
-import { type Body, type BodyError, invalid, issuesOf, makeDecoder, metadataWithinLimit, readTree, reveal } from "./Body.ts"
+import { type Body, type BodyError, invalid, issuesOf, makeDecoder, metadataWithinLimit, readTree } from "./Body.ts"
 import { cardIssues, payerOf, sourceOf } from "./Parties.ts"
 
 type Wire = typeof CollectionBody.Type
@@ -42,7 +42,7 @@ export const collectionBody = (body: JsonTree): Result.Result<Body<CollectionCom
       payer: payerOf(wire.payer ?? wire.customer),
       otp: wire.otp === undefined ? null : { pinId: wire.otp.pin_id, pin: Redacted.make(wire.otp.pin) }
     }
-    return { command, fingerprint: reveal({ ...command, metadata: metadata.success.tree }), ignored }
+    return { command, fingerprint: { ...command, metadata: metadata.success.tree }, ignored }
   })
 
 /** Searches the whole source for card data, because members that the contract does not name would otherwise only be ignored. */
@@ -82,7 +82,7 @@ export const authorizeBody =
       const otp = yield* otpOf(wire)
       const { country = null, msisdn, network } = wire.source
       const command: AuthorizeCommand = { reference, otp, source: { msisdn: Redacted.make(msisdn), network, country } }
-      return { command, fingerprint: reveal(command), ignored }
+      return { command, fingerprint: command, ignored }
     })
 
 /** Adds the `Deprecation` header when the body has a legacy form. */
@@ -110,7 +110,7 @@ export const codeBody = (body: JsonTree): Result.Result<Body<SendOtpCommand>, Bo
     const issues = [...issuesOf(source), ...card]
     if (Result.isFailure(source) || source.success === null || issues.length > 0) return yield* invalid(issues)
     const command: SendOtpCommand = { country: wire.country, source: source.success }
-    return { command, fingerprint: reveal(command), ignored }
+    return { command, fingerprint: command, ignored }
   })
 
 const otpOf = (wire: typeof AuthorizeBody.Type): Result.Result<Otp, BodyError> => {

@@ -9,16 +9,7 @@ import { Records } from "../../services/Records.ts"
 import { errorView } from "../api/Envelope.ts"
 import { MOST_QUOTES, PayoutBody, QuoteBody } from "../api/Payouts.ts"
 import { withCaller } from "../api/SignedRequest.ts"
-import {
-  type Body,
-  type BodyError,
-  checkMode,
-  invalid,
-  issuesOf,
-  makeDecoder,
-  metadataWithinLimit,
-  reveal
-} from "../body/Body.ts"
+import { type Body, type BodyError, checkMode, invalid, issuesOf, makeDecoder, metadataWithinLimit } from "../body/Body.ts"
 import { asSaid, destinationOf } from "../body/Parties.ts"
 import { withSignedBody } from "../body/SignedBody.ts"
 import { handlersOf } from "../edge/Endpoints.ts"
@@ -81,7 +72,7 @@ export const payoutBody = (body: JsonTree): Result.Result<Body<PayoutCommand>, B
       metadata: metadata.success.text
     }
     const said = { ...command, destination: asSaid(wire.destination, destination.success), metadata: metadata.success.tree }
-    return { command, fingerprint: reveal(said), ignored }
+    return { command, fingerprint: said, ignored }
   })
 
 /** The body of `POST /v1/payouts/quote`. */
@@ -93,7 +84,7 @@ export const quoteBody = (body: JsonTree): Result.Result<Body<PayoutTerms>, Body
     if (Result.isFailure(destination) || issues.length > 0) return yield* invalid(issues)
     if (lacksAmountType(wire)) return yield* Result.fail(new AmountTypeRequired())
     const command: PayoutTerms = { ...termsOf(wire), destination: destination.success }
-    return { command, fingerprint: reveal(command), ignored }
+    return { command, fingerprint: command, ignored }
   })
 
 /** The body of `POST /v1/payouts/quotes`: a list of quote bodies, each of which is decoded separately. */

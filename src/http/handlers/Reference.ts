@@ -7,7 +7,7 @@ import { Capabilities } from "../../services/reference/Capabilities.ts"
 import { Reference, type ServedBranch, type ServedCorridor, type ServedCountry } from "../../services/reference/Reference.ts"
 import { ResolveBody } from "../api/Reference.ts"
 import { withCaller } from "../api/SignedRequest.ts"
-import { type Body, type BodyError, invalid, makeDecoder, reveal } from "../body/Body.ts"
+import { type Body, type BodyError, invalid, makeDecoder } from "../body/Body.ts"
 import { accountOf } from "../body/Parties.ts"
 import { withSignedBody } from "../body/SignedBody.ts"
 import { handlersOf } from "../edge/Endpoints.ts"
@@ -65,7 +65,7 @@ export const resolveBody = (body: JsonTree): Result.Result<Body<BankAccount>, Bo
     const { ignored, wire } = yield* decode(body)
     const account = accountOf(wire, "")
     if (Result.isFailure(account)) return yield* invalid(account.failure)
-    return { command: account.success, fingerprint: reveal(account.success), ignored }
+    return { command: account.success, fingerprint: account.success, ignored }
   })
 
 export const capabilitiesHandlers = Effect.gen(function* () {

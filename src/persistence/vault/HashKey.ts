@@ -29,9 +29,9 @@ export const keyedHashWith = (key: KeyObject): KeyedHash => {
     if (input.length * BYTES_A_UNIT > LONGEST_BYTES)
       return new Uint8Array(createHmac("sha256", key).update(input, "utf8").digest())
     const end = BLOCK_BYTES + inner.write(input, BLOCK_BYTES)
-    outer.write(hash("sha256", inner.subarray(0, end), "hex"), BLOCK_BYTES, "hex")
+    outer.write(hash("sha256", inner.subarray(0, end), "binary"), BLOCK_BYTES, "binary")
     inner.fill(0, BLOCK_BYTES, end)
-    return new Uint8Array(Buffer.from(hash("sha256", outer, "hex"), "hex"))
+    return new Uint8Array(Buffer.from(hash("sha256", outer, "binary"), "binary"))
   }
 }
 

@@ -1,10 +1,12 @@
 import { expect, it } from "@effect/vitest"
 import { Schema } from "effect"
 import { Transaction } from "../../../src/domain/Transaction.ts"
+import { storableJson } from "../../../src/persistence/connection/Columns.ts"
 import { recordText, recordTextWith, storedRecord } from "../../../src/persistence/transactions/StoredRecord.ts"
 import { collection, payout } from "../../support/SampleTransactions.ts"
 
 const read = Schema.decodeUnknownSync(storedRecord(Transaction))
+const encoded = Schema.encodeSync(Schema.toCodecJson(Transaction))
 
 it("a record is read as it was written, also what most records say of a member and its text leaves out", () => {
   for (const record of [
@@ -53,4 +55,9 @@ it("what a newer release wrote into a record is there still after this one chang
   expect(JSON.parse(recordText({ ...record, failure: null }))).toStrictEqual(rest)
   // What this release reads of it is its own members and nothing more.
   expect(Object.keys(record).sort()).toStrictEqual(Object.keys(payout()).sort())
+})
+
+it.prop("a record of any kind, with any of its members, is written as its schema encodes it", [Transaction], ([record]) => {
+  const again = read(JSON.parse(recordText(record)))
+  expect(storableJson(encoded(again))).toBe(storableJson(encoded(record)))
 })
