@@ -77,7 +77,14 @@ const planted: ReadonlyArray<Planted> = [
       `UPDATE journal SET fact = 'Expired' WHERE reference = '${given.of.collected}' AND revision = 2`,
       `UPDATE journal SET note = note || ' as agreed' WHERE reference = '${given.of.open}' AND revision = 1`
     ],
-    found: (given) => (["collected", "failed", "open", "paid"] as const).map((name) => otherLines(given, name))
+    found: (given) => [
+      ...(["collected", "failed", "open", "paid"] as const).map((name) => otherLines(given, name)),
+      // The time of the line is no longer its event's.
+      expect.stringMatching(`^events_are_as_written ${place(given, "failed")}: the event of .* is not there as it was$`),
+      expect.stringMatching(
+        `^events_are_as_written ${place(given, "failed")}: no step made the event .* payout.failed in these bytes$`
+      )
+    ]
   },
   {
     promise: "a call to a provider that was changed, taken away or invented",

@@ -193,6 +193,14 @@ const planted: ReadonlyArray<Planted> = [
     ]
   },
   {
+    promise: "an event that was moved to another mode or another time, where no list and no recovery finds it",
+    damage: ({ of }) => [
+      `UPDATE events SET mode = 'test' WHERE reference = '${of.paid}' AND type = 'payout.pending'`,
+      `UPDATE events SET created_at = created_at + interval '1 second' WHERE reference = '${of.failed}' AND type = 'payout.pending'`
+    ],
+    found: (given) => (["paid", "failed"] as const).flatMap((name) => [lost(given, name), forged(given, name, "payout.pending")])
+  },
+  {
     promise: "an event without a delivery to an endpoint that subscribes to it",
     damage: ({ of }) => [
       "UPDATE webhook_endpoints SET updated_at = updated_at - interval '2 hours'",

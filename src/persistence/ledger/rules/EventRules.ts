@@ -41,17 +41,19 @@ export const eventRules: ReadonlyArray<LedgerRule> = [
   {
     rule: "events_are_as_written",
     counted: "SELECT count(*) FROM events WHERE reference IS NOT NULL",
+    // Its mode and time, by which lists and recoveries find it, are those of its step.
     broken: `
       WITH line AS (
-        SELECT app_id, reference, at, event_digest FROM transaction_history WHERE event_digest IS NOT NULL
+        SELECT app_id, mode, reference, at, event_digest FROM journal WHERE event_digest IS NOT NULL
       ),
       event AS (
-        SELECT app_id, reference, id, type, created_at, event_digest(id, type, body) AS event_digest FROM events WHERE reference IS NOT NULL
+        SELECT app_id, mode, reference, id, type, created_at, event_digest(id, type, body) AS event_digest FROM events WHERE reference IS NOT NULL
       )
       SELECT coalesce(e.app_id, l.app_id) || '/' || coalesce(e.reference, l.reference) AS subject,
         CASE WHEN e.id IS NULL THEN 'the event of ' || l.at || ' is not there as it was'
           ELSE 'no step made the event ' || e.id || ' ' || e.type || ' in these bytes' END AS found
       FROM event e FULL JOIN line l ON l.app_id = e.app_id AND l.reference = e.reference AND l.event_digest = e.event_digest
+        AND l.mode = e.mode AND l.at = e.created_at
       WHERE l.app_id IS NULL OR e.id IS NULL AND l.at >= (SELECT since FROM events_kept)`
   },
   {
