@@ -156,8 +156,10 @@ export const resolvePayout = (
   if (resolution.fee !== null && resolution.fee > most)
     return `a fee of ${payout.heldFee} minor ${currency} was held: a ruling books at most ${most}; book what is beyond that with float debit`
   const heldFee = minusOrZero(held, principal)
+  // Of another amount the provider may have named the fee; that of the booked amount is booked, with its drift.
+  const named = resolution.fee ?? (principal === payout.principal ? null : knownFee(payout, principal))
   const fee =
-    resolution.fee ??
+    named ??
     knownFee(payout, principal) ??
     (payout.status === "successful" ? (payout.fees ?? ZERO) : smaller(quotedFee(payout), heldFee))
   const fees = smaller(fee, heldFee)
@@ -168,7 +170,7 @@ export const resolvePayout = (
   // A failed payout has a booked fee where a person ruled that the provider kept one.
   const costBefore = payout.fees ?? ZERO
   const excess = fee - fees
-  const drift = booked === null ? excess : resolution.fee === null || bookedDrift === null ? 0n : excess - bookedDrift
+  const drift = booked === null ? excess : named === null || bookedDrift === null ? 0n : excess - bookedDrift
   const entry = correct(currency, {
     paidOut: principal - (booked?.paidOut ?? ZERO),
     returned: back - (payout.returned?.amount ?? ZERO),

@@ -98,6 +98,22 @@ describe("the figures of a ruling", () => {
     expect(ruling(null, 200n)).toEqual([700n, null])
   })
 
+  it("book as drift what the provider says that another amount cost beyond the held fee, as if the person had named it", () => {
+    const sent = { amount: minor(10_500n), fee: minor(900n) }
+    const paid = payout({ ...settled, reported: sent })
+    const ruling = (fee: bigint | null, drift: bigint) =>
+      textOf(decided(resolvePayout(paid, say("successful", 10_500n, fee), TOLD_AT, drift)).entry)
+    expect(ruling(null, 0n)).toEqual([
+      "correct",
+      "UGX available -300",
+      "UGX paid_out 500",
+      "UGX provider_fees -200",
+      "UGX drift 400",
+      "UGX pool -400"
+    ])
+    expect([ruling(null, 0n), ruling(null, 150n)]).toEqual([ruling(900n, 0n), ruling(900n, 150n)])
+  })
+
   it("may be all that a payout was opened with, and no more", () => {
     expect(posted(payout(), say("successful", 11_000n))).toStrictEqual(["settle", "UGX reserved -11000", "UGX paid_out 11000"])
     expect(posted(payout(), say("successful", 11_001n))).toBe(

@@ -141,9 +141,9 @@ export class Review extends Context.Service<
   })
 }
 
-/** In that case the provider's charge beyond the reserved fee may be booked already. */
-const namesSettledFee = (record: Transaction, { fee }: Resolution): boolean =>
-  record.kind === "payout" && record.status === "successful" && fee !== null
+/** In that case the provider's charge beyond the reserved fee may be booked already. Another amount may have a known fee. */
+const namesSettledFee = (record: Transaction, { amount, fee }: Resolution): boolean =>
+  record.kind === "payout" && record.status === "successful" && (fee !== null || amount !== null)
 
 const changedSince = (reference: Reference, revision: bigint): string =>
   `the provider said something of ${reference} since: it is at revision ${revision} now; look at it again before you rule`

@@ -200,6 +200,16 @@ describe("a ruling that states the fee of what has ended", () => {
     })
   )
 
+  it.effect("books the excess over another amount's known fee less what the gateway bears already", () =>
+    Effect.gen(function* () {
+      const reported = { amount: minor(10_200n), fee: minor(1_500n) }
+      const paid = { ...cases["successful payout"], fees: minor(1_000n), reported }
+      const { resolve, steps } = given(paid, [], { entries: () => Effect.succeed([{ ...settled, at: NOON }]) })
+      yield* resolve(ruling("successful", { amount: minor(10_200n) }))
+      expect(steps.map((step) => step.entry)).toStrictEqual([correct("UGX", { paidOut: 200n, fees: -200n, drift: 200n })])
+    })
+  )
+
   it.effect("corrects a collection's fee, of which the gateway bears nothing", () =>
     Effect.gen(function* () {
       const { resolve, steps } = given(cases["successful collection"])
