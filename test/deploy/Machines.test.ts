@@ -3,6 +3,7 @@ import { existsSync, globSync } from "node:fs"
 import { join } from "node:path"
 import { describe, expect, it } from "@effect/vitest"
 import { Effect } from "effect"
+import { parse } from "yaml"
 import { Environment, settings } from "../../src/Config.ts"
 import { itWith } from "../support/Installed.ts"
 import { compose, containers, imageEnvironment, inImage, instructions, read, root, units } from "./DeployFiles.ts"
@@ -161,6 +162,24 @@ describe("the units of systemd", () => {
       }
     })
   )
+})
+
+it("a gateway starts without an operator once the database is back, though the migration before it failed", () => {
+  const [unit, migration] = ["payment-gateway@.service", "payment-gateway-migrate.service"]
+  const waitsFor = directive(unit, "After").flatMap((line) => line.split(" "))
+  const wants = directive(unit, "Wants").flatMap((line) => line.split(" "))
+  expect([waitsFor.includes(migration), wants.includes(migration)]).toEqual([true, true])
+  // systemd gives a unit up for good when one of these fails (its issue 1312), whatever Restart says.
+  for (const tie of ["Requires", "Requisite", "BindsTo"]) expect([tie, directive(unit, tie)]).toEqual([tie, []])
+  expect([directive(unit, "Restart"), directive(unit, "StartLimitIntervalSec")]).toEqual([["on-failure"], ["0"]])
+})
+
+it("a migration has longer than the longest of its steps", () => {
+  const longestHours = 6
+  const { spec } = parse(read("deploy/kubernetes/migration/job.yaml"))
+  expect(spec.activeDeadlineSeconds).toBeGreaterThan(longestHours * 3_600)
+  const [hours = ""] = directive("payment-gateway-migrate.service", "TimeoutStartSec")
+  expect(Number(/^(\d+)h$/.exec(hours)?.[1])).toBeGreaterThan(longestHours)
 })
 
 it("the units have the ports that HAProxy leads to on one machine", () => {
