@@ -1,5 +1,6 @@
 import { Cache, Clock, Data, Duration, Effect, Exit, Option, Random, Redacted, Schema } from "effect"
 import { CallKind, type TurnedAway, tellTurnedAway, withTurn } from "../runtime/CallTurn.ts"
+import { LeavesBy } from "../runtime/LatestTime.ts"
 import { decoded, isAnswered, logAlarm } from "./AnswerParsing.ts"
 import { type Call, type Client, calling, timeLeft } from "./Client.ts"
 import { MemoryOf, type SharedMemory } from "./SharedMemory.ts"
@@ -50,7 +51,11 @@ const LONGEST_PAUSE_MS = 100
 export const tokenClient = Effect.fn("tokenClient")(function* <A>(account: TokenAccount<A>, transport: Transport) {
   const once = calling(account.baseUrl, transport)
   const { endsToken = isUnauthorized, shared } = account
-  const fetched = Effect.provideService(fetchToken(account, transport), CallKind, "quote")
+  // It serves every waiting call, whatever the payment is and how late it is for which it was begun.
+  const fetched = fetchToken(account, transport).pipe(
+    Effect.provideService(CallKind, "quote"),
+    Effect.provideService(LeavesBy, null)
+  )
   let ended: string | null = null
   const next =
     shared === undefined
@@ -98,7 +103,6 @@ const fetchToken = Effect.fnUntraced(function* <A>(
   { alarm, baseUrl, refusing, request: { path, ...request }, schema, timeoutMs, tokenIn }: TokenAccount<A>,
   transport: Transport
 ) {
-  // The token request serves every waiting call, so it is independent of the call that started it.
   const url = baseUrl.replace(/\/+$/, "") + path
   const { away, exit } = yield* withTurn(transport.call({ body: null, ...request, url, timeoutMs, operation: "token" }), true)
   const response = yield* exit

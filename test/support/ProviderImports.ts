@@ -47,7 +47,7 @@ export const providerImports: ReadonlyArray<ImportRow> = [
   },
   {
     from: /^providers\/(Movements|Quotes|Tokens)\.ts$/,
-    files: ["domain/", "runtime/CallTurn.ts", "services/ports/Provider", "providers/"],
+    files: ["domain/", "runtime/CallTurn.ts", "runtime/LatestTime.ts", "services/ports/Provider", "providers/"],
     packages: [core]
   },
   {

@@ -2,6 +2,7 @@ import { expect, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import { describe } from "vitest"
+import { LeavesBy } from "../../../src/runtime/LatestTime.ts"
 import { answer, type Behaviour, bytes, listAnswer, payoutAnswer, reset, type Seen, silence, stub } from "../ProviderStub.ts"
 import { askOrder, chargeOrder, collectionsOf, newReference, open, payoutOrder, payoutsOf, quoteOrder } from "./Orders.ts"
 
@@ -96,6 +97,18 @@ describe("tokens", () => {
       )
       expect(outcomes.map(({ _tag }) => _tag)).toEqual(orders.map(() => "Accepted"))
       expect(executed.toSorted()).toEqual(orders.map(({ order }) => order.reference).toSorted())
+    })
+  )
+
+  it.live("that a late payout is the first to ask for serve the payouts that wait with it", () =>
+    Effect.gen(function* () {
+      const order = payoutOrder()
+      const server = yield* stub({ [PAY]: [answer(200, payoutAnswer(order.reference))] })
+      const payouts = payoutsOf(yield* open(server.baseUrl))
+      const late = Effect.provideService(payouts.send(payoutOrder()), LeavesBy, 0)
+      const outcomes = yield* Effect.all([late, payouts.send(order)], { concurrency: "unbounded" })
+      expect(outcomes.map(({ _tag }) => _tag)).toEqual(["NotSent", "Accepted"])
+      expect([count(server.seen, TOKEN), count(server.seen, PAY)]).toEqual([1, 1])
     })
   )
 
