@@ -31,9 +31,9 @@ export const explainedOfDomain: Readonly<Record<string, ReadonlyArray<Explained>
       why: "a ruling stands for as long as the status that it gave, and both say the same"
     },
     {
-      original: 'record.kind !== "exchange"',
+      original: 'record.kind === "collection"',
       replacement: "false",
-      why: "only the report of an exchange names what it brought, and so more of them agree with nothing"
+      why: "no report of a collection names what it brought, and so more of them agree with nothing"
     },
     { original: "report !== null", replacement: "true", why: "for the compiler: null is no known report" },
     {

@@ -40,7 +40,7 @@ export const reportOf = (fact: Fact): string | null => {
   }
 }
 
-/** Stands before the yield of an exchange in the report of its success. */
+/** Stands before the yield of an exchange or of a payout across currencies in the report of its success. */
 const BROUGHT = ", brought "
 
 /**
@@ -146,8 +146,9 @@ const successesOf = (record: Transaction, found: MinorUnits | null): ReadonlyArr
   const succeeded = [movedBy(record, found), "?"].flatMap((amount) =>
     [record.currency, "?"].map((currency) => `succeeded ${amount} ${currency}`)
   )
-  if (record.kind !== "exchange") return succeeded
-  const brought = `${BROUGHT}${found ?? record.destinationAmount} ${record.destinationCurrency}`
+  if (record.kind === "collection") return succeeded
+  const yielded = record.kind === "payout" ? record.destinationAmount : (found ?? record.destinationAmount)
+  const brought = `${BROUGHT}${yielded} ${record.destinationCurrency}`
   return succeeded.flatMap((report) => [report, `${report}${brought}`])
 }
 

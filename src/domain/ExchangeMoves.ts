@@ -43,9 +43,9 @@ export const exchangeMoves: MoveTable<ExchangeStatus, Exchange> = {
 }
 
 /**
- * How far the yield of an exchange may be from its quote, in hundredths of a percent. A quote is bound to the exchange's own
- * token and lives for half a minute, so that only rounding and small moves of the market can make a difference. One percent is
- * more than both, and less than any mistake of a digit, a unit or a currency pair.
+ * How far the yield of an exchange, or of a payout across currencies, may be from its quote, in hundredths of a percent. A quote
+ * is bound to a token of its own, so that only rounding and small moves of the market can make a difference. One percent is more
+ * than both, and less than any mistake of a digit, a unit or a currency pair.
  */
 const APART_AT_MOST = 100n
 const WHOLE = 10_000n
@@ -99,7 +99,7 @@ function isFarFromQuote(exchange: Exchange, fact: FactOf<"Succeeded">): boolean 
   )
 }
 
-const isFar = (brought: MinorUnits, quoted: MinorUnits): boolean => {
+export const isFar = (brought: MinorUnits, quoted: MinorUnits): boolean => {
   const apart = brought > quoted ? brought - quoted : quoted - brought
   return apart > FLOORS && apart * WHOLE > quoted * APART_AT_MOST
 }

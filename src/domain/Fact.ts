@@ -49,7 +49,8 @@ export const Fact = Schema.TaggedUnion({
   Charged: { expiresAt: Instant, note },
   /**
    * Money moved: `amount` without fees, and `fee` where the provider named it, both in `currency`. `exchanged` is the yield of
-   * an exchange, rounded down to its currency, with the provider's own figure; without it the quoted amount stands.
+   * an exchange, or what the recipient of a payout across currencies got, rounded down to its currency, with the provider's own
+   * figure; without it the quoted amount stands.
    */
   Succeeded: {
     providerReference,

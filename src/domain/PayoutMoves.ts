@@ -1,5 +1,6 @@
 import { differs, failedUnsurely, personRuledFailed } from "./Contradiction.ts"
 import { type Decision, unchanged } from "./Decision.ts"
+import { isFar } from "./ExchangeMoves.ts"
 import { release, returnFunds, settle } from "./Ledger.ts"
 import { add, smaller, ZERO } from "./Money.ts"
 import {
@@ -110,7 +111,12 @@ function returnToFloat(payout: Payout, fact: FactOf<"Returned">, { at }: FactOri
 }
 
 function hasOtherFigures(payout: Payout, fact: FactOf<"Succeeded">): boolean {
-  return differs(fact, payout.principal, payout.currency)
+  return differs(fact, payout.principal, payout.currency) || deliversOther(payout, fact)
+}
+
+/** The tenant was answered with the quoted amount, and its recipient waits for it. */
+function deliversOther({ destinationAmount, destinationCurrency }: Payout, { exchanged }: FactOf<"Succeeded">): boolean {
+  return exchanged !== undefined && (exchanged.currency !== destinationCurrency || isFar(exchanged.amount, destinationAmount))
 }
 
 function contradictsRecord(payout: Payout, fact: FactOf<"Succeeded">): boolean {

@@ -236,6 +236,22 @@ describe("the table of status changes of a payout and a collection", () => {
     expect(next).toMatchObject({ status: "pending", needsReview: true, observedAmount: 49_000n, observedCurrency: "UGX" })
   })
 
+  it.each([
+    ["the quoted amount", "KES", 36_000n, "successful"],
+    ["one percent less", "KES", 35_640n, "successful"],
+    ["more than one percent less", "KES", 35_639n, "pending"],
+    ["another currency", "USD", 36_000n, "pending"]
+  ] as const)(
+    "a payout across currencies whose recipient got %s (%s %d) is %s, and else a person's",
+    (_, currency, amount, status) => {
+      const given = payout({ destinationAmount: minor(36_000n), destinationCurrency: "KES" })
+      const exchanged = { amount: minor(amount), currency, raw: "?" }
+      const { entry, next } = decide(given, { ...facts(10_000n).Succeeded, exchanged }, "reconciler", LATER)
+      expect(next).toMatchObject({ status, needsReview: status === "pending" })
+      expect(entry === null).toBe(status === "pending")
+    }
+  )
+
   it("counts a version for each change that a tenant can see, and none for a noted fact", () => {
     expect(decide(payout(), facts(10_000n).Succeeded, "callback", LATER).next.version).toBe(2)
     expect(decide(payout(), facts(10_000n).Unknown, "request", LATER).next.version).toBe(1)

@@ -142,7 +142,7 @@ const answerOf = (
     standing: isReturned ? "returned" : standing,
     providerReference: transactionId,
     note: isReturned ? `status ${status}, refunded` : `status ${status}`,
-    sum: kind === "exchange" ? exchangedSumOf(wire, currency) : amountsOf(wire, currency),
+    sum: kind === "exchange" ? exchangedSumOf(wire, currency) : deliveredSumOf(wire, currency),
     refusal: failureBy(kind, reason),
     returnedAt: instantIn(updatedAt)
   })
@@ -153,6 +153,14 @@ const exchangedSumOf = (wire: Wire, currency: Currency) => {
   const sum = amountsOf(wire, currency)
   const exchanged = broughtBy(wire.destinationAmount, wire.destinationCurrency)
   return sum === undefined || exchanged === undefined ? undefined : { ...sum, exchanged }
+}
+
+/** The amount that left the float, and what the recipient got of a payout in another currency, where Eversend says it. */
+const deliveredSumOf = (wire: Wire, currency: Currency) => {
+  const sum = amountsOf(wire, currency)
+  const exchanged =
+    wire.destinationCurrency === currency ? undefined : broughtBy(wire.destinationAmount, wire.destinationCurrency)
+  return sum === undefined || exchanged === undefined ? sum : { ...sum, exchanged }
 }
 
 /**

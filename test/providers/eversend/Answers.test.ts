@@ -8,6 +8,23 @@ import { askOrder, chargeOrder, collectionsOf, corridor, open, payoutOrder, payo
 const TIMEOUT_MS = 10_000
 const SEARCH = "GET /transactions?"
 
+describe("a payout that was delivered", () => {
+  const { reference } = payoutOrder()
+  const delivered = { status: "successful", destinationAmount: "360.005" }
+  it.effect.each([
+    ["what its recipient got in another currency", "KES", { amount: 36_000n, currency: "KES", raw: "360.005" }],
+    ["nothing of what its recipient got in its own", "UGX", undefined]
+  ] as const)("is reported with %s", ([, destinationCurrency, exchanged]) =>
+    Effect.gen(function* () {
+      const found = transaction(reference, { ...delivered, destinationCurrency })
+      const server = yield* stub({ [SEARCH]: [answer(200, listAnswer(found))] })
+      const fact = yield* payoutsOf(yield* open(server.baseUrl)).fetchStatus(askOrder(reference))
+      expect(fact).toMatchObject({ _tag: "Succeeded", amount: 20_000n })
+      expect("exchanged" in fact ? fact.exchanged : undefined).toEqual(exchanged)
+    })
+  )
+})
+
 describe("a charge", () => {
   const CHARGE = "POST /collections/momo"
   const ghana = corridor("collection", "momo", "GH", "GHS")
