@@ -185,7 +185,7 @@ export class Exchanges extends Context.Service<
         )
         const { amount, currency, destinationCurrency, token } = quoted
         const order = { reference: claim.reference, amount, currency, destinationCurrency, token }
-        const { outcome, raw } = yield* sendInTime(now, port.execute(order))
+        const { outcome, raw } = yield* sendInTime(now, port.execute(order), quoted.expiresAt)
         if (outcome._tag === "NotSent") yield* noteNotSent(provider.name, 1, outcome.note)
         const applied = yield* settlement.apply({ reference: claim.reference, fact: outcome, actor: "request", claim, raw })
         return yield* Effect.fromResult(outcomeResponse(applied, outcome))

@@ -139,11 +139,17 @@ const inAttempt =
 /**
  * Makes one money call, once. A record that was written too long ago is not sent: the process was suspended too long, and
  * others may have declared the record never sent. The age is checked here, and again by `LeavesBy` when each request of the
- * call that can move money leaves, because other requests may come first. Also used without failover.
+ * call that can move money leaves, because other requests may come first. Also used without failover. `endsAt`: what is sent is
+ * worth nothing to the provider after it.
  */
-export const sendInTime = Effect.fnUntraced(function* <Outcome>(recordedAt: Instant, call: Effect.Effect<Outcome>) {
-  if (isTooLateToSend(recordedAt, yield* latestTime)) return { outcome: tooLateToSend, raw: null, isLate: true }
-  return { ...(yield* Effect.provideService(withCapturedCall(call), LeavesBy, leavesBy(recordedAt))), isLate: false }
+export const sendInTime = Effect.fnUntraced(function* <Outcome>(
+  recordedAt: Instant,
+  call: Effect.Effect<Outcome>,
+  endsAt: Instant = leavesBy(recordedAt)
+) {
+  const leaves = Math.min(leavesBy(recordedAt), endsAt)
+  if ((yield* latestTime) > leaves) return { outcome: tooLateToSend, raw: null, isLate: true }
+  return { ...(yield* Effect.provideService(withCapturedCall(call), LeavesBy, leaves)), isLate: false }
 })
 
 const tooLateToSend: NotSent = { _tag: "NotSent", note: "the process was paused too long: too late to send" }
