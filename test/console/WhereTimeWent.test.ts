@@ -1,10 +1,13 @@
 import { expect, layer } from "@effect/vitest"
-import { Context, Effect } from "effect"
+import { Context, Effect, Redacted } from "effect"
 import { Reference } from "../../src/domain/Ids.ts"
 import { Transactions } from "../../src/services/ports/Transactions.ts"
+import { Settlement } from "../../src/services/settlement/Settlement.ts"
+import { gateway as command } from "../commands/Gateway.ts"
 import { momoPayout } from "../support/RequestBodies.ts"
 import { eventually, referenceOf } from "../support/SignedClient.ts"
 import { asOwner, Stack, tenantOn, verified } from "../support/Stack.ts"
+import { masterKey } from "../support/TestDatabase.ts"
 import { personOn, textOf } from "./FormPerson.ts"
 
 const MS = "\\d+\\.\\d ms"
@@ -52,6 +55,23 @@ layer(Stack.layer({ RECONCILER_SCHEDULE: "1h", CONSOLE_PORT: "0", PROVIDER_TIMEO
             expect(list).not.toContain("calls: ")
           }
         })
+    )
+
+    it.effect("leads from a person's ruling to the audit log, which says whose it was", () =>
+      Effect.gen(function* () {
+        const { database, gateway } = yield* Stack
+        const tenant = yield* tenantOn(gateway, 90_000n)
+        const reference = Reference.make(referenceOf(yield* tenant.post("/v1/payouts", momoPayout("0010"))))
+        const said = { _tag: "Mismatched", note: "" } as const
+        yield* Context.get(gateway.context, Settlement).apply({ reference, fact: said, actor: "callback" })
+        const settings = { DATABASE_URL: Redacted.value(database), MASTER_KEY: Redacted.value(masterKey) }
+        const ruling = ["review", "resolve", reference, "--outcome", "failed", "--evidence", "their statement"]
+        expect((yield* command(settings, ...ruling)).errors).toBe("")
+        const person = yield* personOn(gateway, "fourth", "support")
+        const page = `/audit?subject=${reference}`
+        expect((yield* person.read(`/transactions/${reference}`)).text).toContain(`<a href="${page}">a person's review</a>`)
+        expect(textOf((yield* person.read(page)).text)).toContain(`review resolve ${reference}`)
+      })
     )
 
     it.effect("says nothing of a payment of an earlier release, whose calls were not timed", () =>

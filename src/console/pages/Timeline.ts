@@ -64,7 +64,7 @@ export const makeTimeline = Effect.fnUntraced(function* (traceUrl: string | null
       ]),
       section("Why this provider", candidateTable(candidatesOf(history))),
       section("Where the time went", callTable(history)),
-      section("Timeline", timeline(momentsOf({ history, entries, sent })))
+      section("Timeline", timeline(momentsOf({ reference: record.reference, history, entries, sent })))
     ]
     return page(`${capital(record.kind)} ${record.reference}`, body, { refreshSeconds: REFRESH_SECONDS })
   })
@@ -207,7 +207,7 @@ interface Happening {
   readonly at: Instant
   readonly tone: Tone
   readonly what: string
-  readonly who: string
+  readonly who: ComponentChild
   readonly more: ComponentChild
 }
 
@@ -216,12 +216,15 @@ const actors: Readonly<Record<string, string>> = {
   callback: "a callback of the provider",
   reconciler: "a poll on schedule",
   operator: "a poll that an operator asked for",
-  review: "a person's review",
   authorize: "the tenant's authorize"
 }
 
+/** The audit log has the person's name, and who approved. */
+const whoRuled = (reference: string): ComponentChild => link(`/audit?subject=${reference}`, "a person's review")
+
 /** The events of a record, in their order: facts, postings and deliveries. */
 const momentsOf = (parts: {
+  readonly reference: string
   readonly history: ReadonlyArray<HistoryLine>
   readonly entries: ReadonlyArray<PostedEntry>
   readonly sent: ReadonlyArray<Delivery>
@@ -231,7 +234,7 @@ const momentsOf = (parts: {
       at,
       tone: statusTone(status),
       what: `${happeningText(fact, status)}: ${status.replace("_", " ")}`,
-      who: fact === "Migrated" ? "an upgrade" : (actors[actor] ?? actor),
+      who: fact === "Migrated" ? "an upgrade" : actor === "review" ? whoRuled(parts.reference) : (actors[actor] ?? actor),
       // A person's words are already masked, and amounts stand beside them.
       more: actor === "review" ? (note === "" ? null : h("p", null, said(note))) : noteOf(note)
     })
