@@ -2,6 +2,7 @@ import { Effect, Option, Result, Schema } from "effect"
 import { type ComponentChild, h } from "preact"
 import type { CsvValue } from "../../domain/CsvText.ts"
 import { type Delivery, DeliveryStatus } from "../../domain/Delivery.ts"
+import type { RateLimited } from "../../domain/errors/Retriable.ts"
 import { AppId, isReference, Mode, type Reference } from "../../domain/Ids.ts"
 import { iso } from "../../domain/Instant.ts"
 import { maskedText } from "../../domain/Masking.ts"
@@ -34,6 +35,7 @@ const PARKED_A_READ = 100
 /** One press of the button sends at most this many again. */
 const MOST_AT_ONCE = 500
 const TENANTS_NAMED = 50
+const LISTS_WAIT = "Other lists of this tenant are being read. Ask again in a moment."
 
 interface Owner {
   readonly appId: AppId
@@ -48,7 +50,7 @@ export const makeWebhooks = Effect.gen(function* () {
   const deliveries = yield* WebhookDeliveries
   const status = yield* GatewayStatus
 
-  const show = Effect.fn("WebhooksPage.show")(function* (visit: Visit): Effect.fn.Return<Answer> {
+  const show = Effect.fn("WebhooksPage.show")(function* (visit: Visit): Effect.fn.Return<Answer, RateLimited> {
     const { query } = visit
     const { list, mistakes } = listOf(query)
     if (mistakes.size > 0) return page("Webhooks", ownerForm(query, mistakes), { status: 422 })
@@ -82,7 +84,7 @@ export const makeWebhooks = Effect.gen(function* () {
         table("The most first", ["Tenant", "Mode", "Endpoint", "Parked", "Its state"], rows)
       )
     ])
-  })
+  }, orWait)
 
   const ofTenant = Effect.fnUntraced(function* (visit: Visit, { owner, status: wanted, ...list }: DeliveryList) {
     const all = yield* endpoints.list(owner.appId, owner.mode)
@@ -122,12 +124,8 @@ export const makeWebhooks = Effect.gen(function* () {
     const ids: Array<Reference> = []
     let after: DeliveryCursor | null = null
     while (ids.length < MOST_AT_ONCE) {
-      const step: DeliveryPage = yield* deliveries.list({
-        ...owner,
-        status: "parked",
-        limit: PARKED_A_READ,
-        after
-      })
+      // A list of parked ones is never refused.
+      const step: DeliveryPage = yield* Effect.orDie(deliveries.list({ ...owner, status: "parked", limit: PARKED_A_READ, after }))
       ids.push(...step.items.map(({ id }) => id))
       if (step.next === null) break
       after = step.next
@@ -169,6 +167,9 @@ export const makeWebhooks = Effect.gen(function* () {
     ]
   } satisfies Room
 })
+
+const orWait = (shown: Effect.Effect<Answer, RateLimited>, { query }: Visit): Effect.Effect<Answer> =>
+  Effect.catchTag(shown, "rate_limited", () => Effect.succeed(page("Webhooks", ownerForm(query, [LISTS_WAIT]), { status: 429 })))
 
 const isTenant = Schema.is(AppId)
 const isName = Schema.is(EndpointName)

@@ -2,17 +2,19 @@ import { Effect, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { type Delivery, type DeliveryAttempt, DeliveryStatus } from "../../domain/Delivery.ts"
 import { EventType } from "../../domain/Event.ts"
+import type { RateLimited } from "../../domain/errors/Retriable.ts"
 import { AppId, Mode, Reference } from "../../domain/Ids.ts"
 import { iso } from "../../domain/Instant.ts"
 import { DEFAULT_ENDPOINT, EndpointName, queueOf } from "../../domain/WebhookEndpoint.ts"
 import { layerOf } from "../../runtime/ServiceLayer.ts"
 import { Vault } from "../../services/ports/Vault.ts"
-import { type DeliveryCursor, WebhookDeliveries } from "../../services/ports/WebhookDeliveries.ts"
+import { type DeliveryCursor, type DeliveryQuery, WebhookDeliveries } from "../../services/ports/WebhookDeliveries.ts"
 import { auditTrail } from "../audit/AuditTrail.ts"
 import { EveryTenant } from "../cluster/EveryTenant.ts"
 import { NOT_WHOLE } from "../cluster/ReferenceOwner.ts"
 import { Distribution } from "../connection/Distribution.ts"
 import { endpointTables, ofNamedEndpoints } from "../connection/EndpointTables.ts"
+import { makeHeavyReads, ofOneMoment } from "../connection/HeavyReads.ts"
 import { laterOf, Moment, rowsOf } from "../connection/Rows.ts"
 import { addDelivery, typeSql } from "../transactions/NewerEventTypes.ts"
 import { eventList } from "./EventList.ts"
@@ -60,6 +62,7 @@ const owners = rowsOf(Schema.Struct({ appId: AppId, mode: Mode, name: EndpointNa
  */
 export const WebhookDeliveriesPg = layerOf(WebhookDeliveries)(function* () {
   const sql = yield* SqlClient.SqlClient
+  const heavy = makeHeavyReads(sql)
   const everyTenant = yield* EveryTenant
   const { isDistributed } = yield* Distribution
   const trail = auditTrail(sql, (yield* Vault).hash)
@@ -99,6 +102,11 @@ export const WebhookDeliveriesPg = layerOf(WebhookDeliveries)(function* () {
     sql.literal(`d.id, d.app_id AS "appId", d.mode, d.endpoint, d.event_id AS "eventId", ${typeSql("v")} AS "eventType", v.reference, d.status,
       d.next_attempt_at AS "nextAttemptAt", d.created_at AS "createdAt", d.completed_at AS "completedAt"`)
 
+  const turnOf = <A>(page: Effect.Effect<A>, query: DeliveryQuery): Effect.Effect<A, RateLimited> =>
+    hasNoIndex(query)
+      ? Effect.catchTag(heavy(`${query.appId}:${query.mode}`)(ofOneMoment(sql)(page)), "SqlError", Effect.die)
+      : page
+
   const { purge, recover } = eventSteps({ sql, trail, everyTenant, isDistributed })
 
   return {
@@ -128,8 +136,7 @@ export const WebhookDeliveriesPg = layerOf(WebhookDeliveries)(function* () {
         )
       const ordered = sql`ORDER BY d.created_at DESC, d.id DESC`
       const any = () => "true"
-      // The other statuses have their own indexes.
-      const isWalked = status === "delivered"
+      const isWalked = hasNoIndex(query)
       const from = isWalked
         ? sql`(SELECT * FROM (${of(any, ({ columns }) => columns)}) d ${ordered} LIMIT ${DELIVERIES_A_PAGE}) d`
         : sql`(${of(status === null ? any : ({ only }) => only[status], ({ columns }) => columns)}) d`
@@ -143,7 +150,7 @@ export const WebhookDeliveriesPg = layerOf(WebhookDeliveries)(function* () {
       const [seen = null] = yield* seenPlaces(sql`
       SELECT d.created_at AS at, d.id FROM (${of(any, () => "d.created_at, d.id")}) d ${ordered} OFFSET ${DELIVERIES_A_PAGE - 1} LIMIT 1`)
       return { items, next: seen === null || end === null ? seen : laterPlace(seen, end) }
-    }),
+    }, turnOf),
 
     find: Effect.fn("WebhookDeliveries.find")(function* (appId, mode, id) {
       const one = ({ columns, table }: DeliveryPlace) =>
@@ -250,6 +257,9 @@ const NAMED_DELIVERIES: DeliveryPlace = {
   columns: `d.id, d.app_id, d.mode, d.endpoint, ${COLUMNS}`,
   only: { ...DEFAULT_DELIVERIES.only, due: ofNamedEndpoints(WHERE_DUE) }
 }
+
+/** The other statuses have their own indexes. For this one many rows are examined. */
+const hasNoIndex = ({ status }: DeliveryQuery): boolean => status === "delivered"
 
 const laterPlace = laterOf(({ at }: DeliveryCursor) => at)
 

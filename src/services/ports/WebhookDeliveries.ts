@@ -87,9 +87,10 @@ export class WebhookDeliveries extends Context.Service<
   {
     /**
      * Newest first, at most `limit`; `status` null: every status. A page may hold fewer deliveries when their excerpts are long
-     * or few of the examined ones have the status; `next` is null only at the end of the list.
+     * or few of the examined ones have the status; `next` is null only at the end of the list. Pages of delivered ones are read as
+     * `events` are, and are refused like those.
      */
-    readonly list: (query: DeliveryQuery) => Effect.Effect<DeliveryPage>
+    readonly list: (query: DeliveryQuery) => Effect.Effect<DeliveryPage, RateLimited>
     /**
      * The tenant's events, oldest first, at most `limit` after the given place, whether or not they have a delivery. A page
      * examines a bounded number of events, so it may hold fewer items or none while `next` is set. Only one page per tenant is

@@ -66,7 +66,7 @@ export class Webhooks extends Context.Service<
     readonly deliveries: (
       caller: Caller,
       query: Omit<DeliveryQuery, "appId" | "mode">
-    ) => Effect.Effect<{ readonly items: ReadonlyArray<Delivery>; readonly next: DeliveryCursor | null }>
+    ) => Effect.Effect<{ readonly items: ReadonlyArray<Delivery>; readonly next: DeliveryCursor | null }, RateLimited>
     /** Any text is a valid id. The same bytes are sent with the same id. */
     readonly redeliver: (caller: Caller, id: string) => Effect.Effect<Delivery, NotFound | ValidationFailed>
     /** The tenant's events, oldest first, whether or not an endpoint was subscribed to them. */

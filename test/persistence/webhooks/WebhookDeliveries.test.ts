@@ -4,6 +4,7 @@ import { SqlClient } from "effect/sql"
 import { expect } from "vitest"
 import { AppId, Reference } from "../../../src/domain/Ids.ts"
 import { DEFAULT_ENDPOINT } from "../../../src/domain/WebhookEndpoint.ts"
+import { makeHeavyReads } from "../../../src/persistence/connection/HeavyReads.ts"
 import { makeEventRetention } from "../../../src/services/DataRetention.ts"
 import { AuditLog } from "../../../src/services/ports/AuditLog.ts"
 import { type DeliveryCursor, WebhookDeliveries } from "../../../src/services/ports/WebhookDeliveries.ts"
@@ -350,6 +351,28 @@ describe("a list of deliveries", () => {
       const found = Option.getOrThrow(yield* deliveries.find(acme, "test", idOf(2)))
       for (const { attempts } of [...items, found])
         expect(attempts.map(({ excerpt }) => excerpt.length)).toEqual([...Array(18).fill(0), 4096, 4096])
+    })
+  )
+})
+
+describe("the list of delivered webhooks", () => {
+  it.live("has turns of its own, as a list of events has: it examines many rows to find few", () =>
+    Effect.gen(function* () {
+      const { deliveries, events, sql } = yield* given
+      yield* events(1, "payout.failed", "delivered")
+      const list = (status: "delivered" | "parked" | null) =>
+        deliveries.list({ appId: acme, mode: "test", endpoint: null, status, limit: 1, after: null })
+      const [began, gate] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
+      const read = Effect.andThen(Deferred.succeed(began, undefined), Deferred.await(gate))
+      const heavy = makeHeavyReads(sql)("acme:test")
+      const others = yield* Effect.replicateEffect(Effect.forkChild(heavy(read), { startImmediately: true }), 8)
+      yield* Deferred.await(began)
+      expect(yield* Effect.flip(list("delivered"))).toMatchObject({ _tag: "rate_limited", scope: "server" })
+      expect((yield* list(null)).items).toHaveLength(1)
+      expect((yield* list("parked")).items).toHaveLength(0)
+      yield* Deferred.succeed(gate, undefined)
+      yield* Effect.forEach(others, Fiber.join)
+      expect((yield* list("delivered")).items).toHaveLength(1)
     })
   )
 })
