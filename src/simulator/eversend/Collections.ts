@@ -25,8 +25,6 @@ type Request = typeof Wire.MomoCollectionRequest.Type
 /** The only right code. */
 const PIN = "123456"
 const PIN_LIFE_MS = 600_000
-/** Minor units. */
-const LARGEST_COLLECTION = 10_000_000_000n
 
 const SentCode = Schema.fromJsonString(Schema.Struct({ phone: Schema.String, expiresAt: Schema.Int, used: Schema.Boolean }))
 type SentCode = typeof SentCode.Type
@@ -88,7 +86,6 @@ const checkRequest = Effect.fnUntraced(function* (call: Call, request: Request) 
   if (country.currency !== request.currency) return yield* refuse(400)
   if (!isPhoneOf(country, request.phone)) return yield* refusePhone()
   const amount = yield* decimalOr(request.amount, country.currency, amountRefused)
-  if (amount > LARGEST_COLLECTION) return yield* refuse(400)
   if (country.country !== "GH") return { amount, currency: country.currency, redirectTo: null }
   const other = Option.getOrUndefined(Schema.decodeUnknownOption(OtherRedirect)(call.request.body))?.redirect_url
   const redirectTo = request.redirectUrl ?? other ?? ""

@@ -1,12 +1,23 @@
 import { expect, it } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
 import { describe } from "vitest"
-import { minor } from "../../../src/domain/Money.ts"
+import { LARGEST_AMOUNT, minor } from "../../../src/domain/Money.ts"
 import type { Destination } from "../../../src/domain/Party.ts"
 import type { PayoutOperations, QuoteOrder } from "../../../src/services/ports/Provider.ts"
 import { startSimulator } from "../../simulator/eversend/SimulatorFixture.ts"
 import { eventually } from "../../support/SignedClient.ts"
-import { askOrder, bank, corridor, open, payoutOrder, payoutsOf, quoteOrder, wallet } from "./Orders.ts"
+import {
+  askOrder,
+  bank,
+  chargeOrder,
+  collectionsOf,
+  corridor,
+  open,
+  payoutOrder,
+  payoutsOf,
+  quoteOrder,
+  wallet
+} from "./Orders.ts"
 
 // What is particular to Eversend; what every adapter does is in Contract.test.ts.
 
@@ -14,7 +25,8 @@ import { askOrder, bank, corridor, open, payoutOrder, payoutsOf, quoteOrder, wal
 const opened = Effect.gen(function* () {
   const started = Effect.promise(() => startSimulator())
   const simulator = yield* Effect.acquireRelease(started, ({ stop }) => Effect.promise(stop))
-  return { simulator, payouts: payoutsOf(yield* open(simulator.eversendBaseUrl)) }
+  const adapter = yield* open(simulator.eversendBaseUrl)
+  return { simulator, payouts: payoutsOf(adapter), collections: collectionsOf(adapter) }
 })
 
 const quoted = Effect.fnUntraced(function* (payouts: PayoutOperations, change: Partial<QuoteOrder> = {}) {
@@ -23,6 +35,16 @@ const quoted = Effect.fnUntraced(function* (payouts: PayoutOperations, change: P
 })
 
 const accepted = { _tag: "Accepted", observedAmount: 20_000n, observedCurrency: "UGX" }
+
+describe("a charge", () => {
+  it.live("may be of any amount that the gateway takes", () =>
+    Effect.gen(function* () {
+      const { collections } = yield* opened
+      const amount = minor(LARGEST_AMOUNT)
+      expect(yield* collections.charge(chargeOrder("1234", { amount }))).toMatchObject({ ...accepted, observedAmount: amount })
+    })
+  )
+})
 
 describe("quotes", () => {
   it.live("are exact within one currency, and across two by source and by destination", () =>
