@@ -84,6 +84,7 @@ export const rulingOn = (
 ): Ruling<Transaction> => {
   if (resolution.outcome === "failed" && resolution.amount !== null)
     return "what failed moved nothing: an amount goes with the outcome successful"
+  if (resolution.amount === ZERO) return movedNothing
   switch (record.kind) {
     case "payout":
       return resolvePayout(record, resolution, at, bookedDrift)
@@ -98,6 +99,8 @@ const failure = { code: "unknown", message: "A person established that no money 
 
 /** Where the record was closed as never sent although the provider had the request, the failure becomes the person's ruling. */
 const keptFailure = ({ failedBy, failure: said }: Transaction) => (said !== null && failedBy === "gateway" ? { failure } : {})
+
+const movedNothing = "an amount of 0 moved nothing: rule it failed, or say with --amount-minor what moved"
 
 const booksNoFee = "this ruling books no fee: book what it cost with float debit"
 
@@ -221,6 +224,7 @@ export const resolveCollection = (collection: Collection, resolution: Resolution
   if (resolution.amount === null && spokeOfAnother(collection))
     return `the provider spoke of ${collection.observedCurrency}: say with --amount-minor how much ${currency} came in`
   const amount = resolution.amount ?? broughtBy(collection)
+  if (amount === ZERO) return movedNothing
   const most = AT_MOST_TIMES * larger(collection.amount, broughtBy(collection))
   if (amount > most) return tooMuch("was opened with", collection.amount, most, currency)
   const fee = resolution.fee ?? knownFee(collection, amount)

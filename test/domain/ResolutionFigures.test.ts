@@ -3,7 +3,7 @@ import { LARGEST_AMOUNT, minor, ZERO } from "../../src/domain/Money.ts"
 import { type Resolution, resolvePayout, rulingOn } from "../../src/domain/Resolution.ts"
 import { textOf } from "../support/EntryLines.ts"
 import { type Any, cases, decided, say, told } from "../support/ReviewCases.ts"
-import { TOLD_AT } from "../support/SampleFacts.ts"
+import { facts, TOLD_AT } from "../support/SampleFacts.ts"
 import { collection, NOON, payout } from "../support/SampleTransactions.ts"
 
 const noFee = (amount: bigint) =>
@@ -112,6 +112,17 @@ describe("the figures of a ruling", () => {
       "UGX pool -400"
     ])
     expect([ruling(null, 0n), ruling(null, 150n)]).toEqual([ruling(900n, 0n), ruling(900n, 150n)])
+  })
+
+  it("are never a success of nothing: no entry would stand behind it", () => {
+    const nothing = "an amount of 0 moved nothing: rule it failed, or say with --amount-minor what moved"
+    const open = ["pending payout", "pending collection", "pending exchange"] as const
+    expect(open.map((name) => posted(cases[name], { ...say("successful"), amount: ZERO }))).toStrictEqual(open.map(() => nothing))
+    const paid = { ...facts(10_000n).Succeeded, amount: ZERO, fee: ZERO }
+    const { next } = told({ ...cases["pending collection"], needsReview: false }, paid)
+    expect([next.needsReview, posted(next, say("successful"))]).toStrictEqual([true, nothing])
+    expect(posted(next, say("successful", 10_000n, 0n))).toStrictEqual(["collect", "UGX available 10000", "UGX collected -10000"])
+    expect(shown(next, say("failed")).status).toBe("failed")
   })
 
   it("may be all that a payout was opened with, and no more", () => {
