@@ -67,7 +67,7 @@ const ofAllTenants: ReadonlyArray<Exception> = [
       "failing_since FROM webhook_endpoints WHERE enabled AND failing_since IS NOT NULL",
       "FROM open_work w JOIN transactions t ON t.app_id = w.app_id AND t.reference = w.reference WHERE w.is_open ORDER BY w.created_at",
       "FROM open_work w JOIN transactions t ON t.app_id = w.app_id AND t.reference = w.reference WHERE (w.is_open OR w.needs_review)",
-      "FROM float_positions WHERE receivable_minor > 0",
+      "FROM float_positions WHERE receivable_minor > available_minor",
       "(SELECT app_id, mode FROM deliveries WHERE parked LIMIT",
       'created_at AS "createdAt" FROM tenants ORDER BY app_id',
       "SELECT t.reference, t.record, t.revision, t.created_at FROM transactions t WHERE t.created_at >= $1::timestamptz",
@@ -101,9 +101,10 @@ const onOneServer: ReadonlyArray<Exception> = [
       "UNION ALL SELECT 1 FROM named_due_deliveries WHERE true LIMIT $1) d) AS due",
       `AND flight."isAttempted" AND first.next_attempt_at < $2::timestamptz) AS count`,
       'AS "isThrownAway" FROM tenants WHERE true  LIMIT 1',
+      'SELECT next_poll_at AS "dueAt" FROM open_work WHERE is_open',
       "FROM open_work w WHERE (w.app_id, w.reference) > ($1, $2) ORDER BY w.app_id, w.reference OFFSET $3 LIMIT 1",
       "(count(*) FILTER (WHERE w.is_open))::int AS open, (count(*) FILTER (WHERE NOT w.is_open))::int AS followed",
-      "sum(receivable_minor)::bigint AS receivable FROM float_positions WHERE true GROUP BY mode, currency",
+      "AS receivable FROM float_positions WHERE true GROUP BY mode, currency",
       "FROM provider_references p JOIN transactions t ON t.app_id = p.app_id AND t.reference = p.reference"
     ]
   ),
