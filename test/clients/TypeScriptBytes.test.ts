@@ -77,7 +77,8 @@ describe("the TypeScript client's webhooks", () => {
   const other = `whsec_${randomBytes(32).toString("base64")}`
 
   it("are verified over their bytes, with the headers of a Request or of Node, and typed by their type", async () => {
-    for (const given of [headers(), new Headers(headers())])
+    const shouted = Object.fromEntries(Object.entries(headers()).map(([name, value]) => [name.toUpperCase(), value]))
+    for (const given of [headers(), new Headers(headers()), shouted])
       for (const body of [text, new TextEncoder().encode(text)]) {
         const event = await verifyWebhook({ secret, headers: given, body })
         if (event.type !== "payout.failed") throw new Error(event.type)

@@ -19,7 +19,7 @@ export class WebhookError extends Error {
   }
 }
 
-/** The headers of a `Request`, or those of Node's `IncomingMessage`. */
+/** The headers of a `Request`, or those of Node's `IncomingMessage`, or an object of another host, which may have kept the case of a proxy. */
 type IncomingHeaders = Headers | Readonly<Record<string, string | ReadonlyArray<string> | undefined>>
 
 interface Delivery {
@@ -63,7 +63,8 @@ export const verifyWebhook = async ({
 }
 
 const headerOf = (headers: IncomingHeaders, name: string): string => {
-  const value = headers instanceof Headers ? headers.get(name) : headers[name]
+  const entries = headers instanceof Headers ? [...headers] : Object.entries(headers)
+  const [, value] = entries.find(([given]) => given.toLowerCase() === name) ?? []
   if (typeof value !== "string" || value === "") throw new WebhookError("header_missing", name)
   return value
 }
