@@ -20,7 +20,7 @@ import { asOwner, Stack, tenantOn, verified, webhooksOf } from "../../test/suppo
 import { givenDatabase, masterKey } from "../../test/support/TestDatabase.ts"
 import { sentForCitus, standInForCitus } from "./StandIn.ts"
 
-const onStandIn = Stack.layer({ RECONCILER_SCHEDULE: "200ms,400ms,1h" }, {}, Effect.tap(givenDatabase, standInForCitus))
+const onStandIn = Stack.layer({ RECONCILER_SCHEDULE: "200ms,400ms,2s,10s,1h" }, {}, Effect.tap(givenDatabase, standInForCitus))
 
 const DAY_MS = 86_400_000
 
@@ -86,6 +86,19 @@ layer(onStandIn, { excludeTestServices: true })("a gateway whose database says t
       const { read, tenants, unanswered } = Context.get(gateway.context, GatewayStatus)
       yield* Effect.all([read, tenants(10), unanswered(10)])
     })
+  )
+
+  it.effect("pays again under a key that it forgot, with another reference", () =>
+    Effect.gen(function* () {
+      const { database, gateway } = yield* Stack
+      const tenant = yield* tenantOn(gateway)
+      const pay = tenant.post("/v1/payouts", momoPayout("1234"), "kept for its time")
+      const first = yield* pay
+      yield* (yield* asOwner(database))`DELETE FROM idempotency_keys WHERE key = 'kept for its time'`
+      const second = yield* pay
+      expect([first.status, second.status]).toStrictEqual([201, 201])
+      expect(referenceOf(second)).not.toBe(referenceOf(first))
+    }).pipe(Effect.scoped)
   )
 
   it.effect("forgets what has had its time", () =>

@@ -73,6 +73,17 @@ export const explainedOfClaims: Readonly<Record<string, ReadonlyArray<Explained>
       why: TYPED
     },
     { original: "one?.scope", replacement: "one.scope", why: "a batch has a step" },
+    { original: "one !== undefined", replacement: "true", why: "a batch has a step" },
+    {
+      original: '"a key made more transactions than it can have lived retentions"',
+      replacement: '""',
+      why: "words for people: whatever it dies of, the request is ambiguous"
+    },
+    {
+      original: "earlier < TRANSACTIONS_AT_MOST",
+      replacement: "earlier <= TRANSACTIONS_AT_MOST",
+      why: "a bound that no key reaches"
+    },
     { original: '""', replacement: '"Stryker was here!"', why: "a batch has a step" },
     ...['"Idempotency.claim"', '"Idempotency.complete"', '"Idempotency.release"', '"Idempotency.prune"'].map((original) => ({
       original,

@@ -113,6 +113,13 @@ describe("the arrival of a request with a key", () => {
         _tag: "Fresh",
         windows: windows.map((window, at) => ({ ...window, used: at === 0 ? 0n : 1n }))
       })
+      // Each gets its own of those that arrive together, of which the first goes alone.
+      const asked = [windows, windows.slice(1), windows.slice(0, 1), windows]
+      const together = asked.map((of, at) => keys.claim(arriving(`together ${at}`, { windows: of })))
+      const read = (yield* Effect.all(together, { concurrency: "unbounded" })).map(Option.getOrThrow)
+      expect(read.map((claimed) => (claimed._tag === "Fresh" ? claimed.windows.map(({ used }) => used) : []))).toEqual(
+        asked.map((of) => of.map((window) => (window === windows[0] ? 0n : 1n)))
+      )
     }).pipe(Effect.scoped)
   )
 
