@@ -74,6 +74,7 @@ export const explainedOfClaims: Readonly<Record<string, ReadonlyArray<Explained>
     },
     { original: "one?.scope", replacement: "one.scope", why: "a batch has a step" },
     { original: "one !== undefined", replacement: "true", why: "a batch has a step" },
+    { original: "{ taken: Schema.Boolean, booked: Schema.Boolean }", replacement: "{}", why: TYPED },
     {
       original: '"a key made more transactions than it can have lived retentions"',
       replacement: '""',
