@@ -1,5 +1,5 @@
 import { Redacted } from "effect"
-import { boolean, collectorUrl, isLoopback, isLoopbackHost, postgresUrl, type Reader, redisUrl } from "./ConfigRules.ts"
+import { boolean, collectorUrl, isLoopback, isLoopbackHost, postgresUrl, type Reader, redisUrl, text } from "./ConfigRules.ts"
 import { databaseRoute, isVerified } from "./persistence/connection/DatabaseTls.ts"
 
 export const databasesOf = (read: Reader, mistakes: Array<string>) => {
@@ -8,7 +8,9 @@ export const databasesOf = (read: Reader, mistakes: Array<string>) => {
     /** Null: the embedded PostgreSQL under `dataDir`. */
     databaseUrl: databaseUrlOf(read, mistakes, "DATABASE_URL", isMeant),
     /** The same database as its owner, for `migrate` alone; null: the role of `databaseUrl`, or another tool, migrates. */
-    migrationDatabaseUrl: databaseUrlOf(read, mistakes, "MIGRATION_DATABASE_URL", isMeant)
+    migrationDatabaseUrl: databaseUrlOf(read, mistakes, "MIGRATION_DATABASE_URL", isMeant),
+    /** As the image and the units set it: an embedded database, new and empty, is none to serve tenants from. */
+    isProduction: read("NODE_ENV", "development", text) === "production"
   }
   if (databases.migrationDatabaseUrl !== null && databases.databaseUrl === null)
     mistakes.push("MIGRATION_DATABASE_URL stands beside DATABASE_URL: set it, too")

@@ -2,14 +2,20 @@ import { Context, Effect, Layer } from "effect"
 import { Command } from "effect/cli"
 import * as App from "../App.ts"
 import { help } from "./Arguments.ts"
+import { CommandRefusal } from "./CommandRefusal.ts"
 import { Installation } from "./Installation.ts"
 import { addressesOf, printAddresses, rememberManagement, untilStopped } from "./ServedAddresses.ts"
+
+const NO_DATABASE =
+  "NODE_ENV is production, and DATABASE_URL is not set or empty: the gateway would serve from a new, empty database of its own"
 
 export const serve = Command.make(
   "serve",
   {},
   Effect.fn(
     function* () {
+      const { databaseUrl, isProduction } = yield* App.settings
+      if (isProduction && databaseUrl === null) return yield* new CommandRefusal(NO_DATABASE)
       yield* printAddresses(yield* openGateway(yield* Installation.forServer))
       return yield* untilStopped
     },

@@ -84,6 +84,20 @@ describe("the operators' commands", () => {
     })
   )
 
+  it.effect("serve no tenant in production from a database of the gateway's own, which an empty setting would make", () =>
+    Effect.gen(function* () {
+      const served = (variables: Readonly<Record<string, string>>) =>
+        gateway({ DATA_DIR: "/dev/null/nowhere", DATABASE_URL: " ", ...variables }, "serve")
+      expect(yield* served({ NODE_ENV: "production" })).toEqual({
+        code: 1,
+        output: "",
+        errors:
+          "NODE_ENV is production, and DATABASE_URL is not set or empty: the gateway would serve from a new, empty database of its own"
+      })
+      expect((yield* served({})).errors).toContain("cannot make the data folder /dev/null/nowhere")
+    })
+  )
+
   it.effect("report as unreachable, and never as none, what could not be asked", () =>
     Effect.gen(function* () {
       const unreachable = installedOn("postgres://nobody:pw-secret@127.0.0.1:1/none")
