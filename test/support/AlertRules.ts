@@ -160,6 +160,10 @@ class Reader {
       this.#expect("(")
       return this.#closed(seriesOf(this.#union()).map((one) => ({ ...one, value: Math.abs(one.value) })))
     }
+    if (token === "absent") {
+      this.#expect("(")
+      return seriesOf(this.#closed(this.#union())).length === 0 ? [{ labels: {}, value: 1 }] : []
+    }
     const window = windows[token]
     if (window !== undefined) {
       this.#expect("(")
