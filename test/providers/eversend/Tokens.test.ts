@@ -1,7 +1,10 @@
 import { expect, it } from "@effect/vitest"
-import { Effect, Fiber } from "effect"
+import { Effect, Fiber, Schema } from "effect"
 import { TestClock } from "effect/testing"
 import { describe } from "vitest"
+import { deadlineAfter } from "../../../src/providers/Client.ts"
+import { tokenClient } from "../../../src/providers/Tokens.ts"
+import { openTransport } from "../../../src/providers/Transport.ts"
 import { LeavesBy } from "../../../src/runtime/LatestTime.ts"
 import { answer, type Behaviour, bytes, listAnswer, payoutAnswer, reset, type Seen, silence, stub } from "../ProviderStub.ts"
 import { askOrder, chargeOrder, collectionsOf, newReference, open, payoutOrder, payoutsOf, quoteOrder } from "./Orders.ts"
@@ -102,13 +105,25 @@ describe("tokens", () => {
 
   it.live("that a late payout is the first to ask for serve the payouts that wait with it", () =>
     Effect.gen(function* () {
-      const order = payoutOrder()
-      const server = yield* stub({ [PAY]: [answer(200, payoutAnswer(order.reference))] })
-      const payouts = payoutsOf(yield* open(server.baseUrl))
-      const late = Effect.provideService(payouts.send(payoutOrder()), LeavesBy, 0)
-      const outcomes = yield* Effect.all([late, payouts.send(order)], { concurrency: "unbounded" })
-      expect(outcomes.map(({ _tag }) => _tag)).toEqual(["NotSent", "Accepted"])
-      expect([count(server.seen, TOKEN), count(server.seen, PAY)]).toEqual([1, 1])
+      const server = yield* stub({ "POST /token": [answer(200, { text: "posted" })], [PAY]: [answer(200, {})] })
+      const account = {
+        baseUrl: server.baseUrl,
+        timeoutMs: TIMEOUT_MS,
+        // What is read may leave at any time.
+        request: { method: "POST", path: "/token", headers: {}, body: "{}" },
+        schema: Schema.Struct({ text: Schema.String }),
+        tokenIn: ({ text }: { readonly text: string }) => ({ text, lifeMs: TIMEOUT_MS }),
+        refusing: [],
+        alarm: "",
+        headers: {}
+      } as const
+      const client = yield* tokenClient(account, yield* openTransport("eversend"))
+      const call = { operation: "payout", method: "POST", path: "/payouts", body: {} } as const
+      const pay = Effect.flatMap(deadlineAfter(TIMEOUT_MS), (until) => client(call, until))
+      const late = Effect.provideService(pay, LeavesBy, 0)
+      const responses = yield* Effect.all([late, pay], { concurrency: "unbounded" })
+      expect(responses.map(({ _tag }) => _tag)).toEqual(["NotSent", "Answered"])
+      expect(server.seen).toHaveLength(2)
     })
   )
 
