@@ -1,6 +1,6 @@
 import { Exit, Schema, SchemaGetter, SchemaParser } from "effect"
-import { Exchange } from "../../domain/Exchange.ts"
-import { Collection, Payout } from "../../domain/Payment.ts"
+import type { Exchange } from "../../domain/Exchange.ts"
+import type { Collection, Payout } from "../../domain/Payment.ts"
 import { Transaction } from "../../domain/Transaction.ts"
 import { storableJson } from "../connection/Columns.ts"
 import { type HistoryDigest, rememberingDigest } from "./HistoryDigest.ts"
@@ -38,18 +38,6 @@ const decodeRecord = Schema.decodeUnknownSync(Schema.toCodecJson(Transaction))
 
 const isObject = (json: Schema.Json): json is Schema.JsonObject => typeof json === "object" && json !== null && "kind" in json
 
-/**
- * The members of a kind, in the order in which they are written, each with its encoder. Only an object is encoded by its schema: any other
- * value has its type already, and to check each of them again would take longer than all the rest.
- */
-const membersOf = ({ fields }: { readonly fields: Readonly<Record<string, Schema.ConstraintEncoder<unknown>>> }) =>
-  Object.entries(fields).map(([name, field]) => {
-    const encode = Schema.encodeUnknownSync(Schema.toCodecJson(field))
-    const encoded = (value: unknown): unknown => (typeof value === "object" && value !== null ? encode(value) : value)
-    return { name, encoded: (value: unknown) => (typeof value === "bigint" ? value.toString() : encoded(value)) }
-  })
-const members = { collection: membersOf(Collection), payout: membersOf(Payout), exchange: membersOf(Exchange) }
-
 /** Members that steps rarely change. */
 const constant: ReadonlySet<string> = new Set([
   "kind",
@@ -82,22 +70,20 @@ export const recordText = (record: Transaction): string => textWith(record, {})
  */
 const textWith = (record: Transaction, changing: Record<string, unknown>): string => {
   const silent = unsaid[record.kind] ?? {}
+  const encoded = withEverything(record, encodeRecord(record))
+  if (!isObject(encoded)) return storableJson(encoded)
   const same: Record<string, unknown> = {}
-  const put = (name: string, value: unknown) => {
-    if (value !== silent[name]) (constant.has(name) ? same : changing)[name] = value
-  }
-  const was = storedBehind(record)
-  if (was === undefined)
-    for (const { encoded, name } of members[record.kind]) if (name in record) put(name, encoded(Reflect.get(record, name)))
-  if (was !== undefined) for (const [name, value] of Object.entries(withEverything(record, was))) put(name, value)
+  for (const name in encoded) if (silent[name] !== encoded[name]) (constant.has(name) ? same : changing)[name] = encoded[name]
   const [first, last] = [`${storableJson(changing).slice(0, -1)},`, storableJson(same).slice(1)]
   return first + " ".repeat(-Buffer.byteLength(first + last) & 3) + last
 }
 
 /** Members of a newer release are kept, whatever this program changed. */
-const withEverything = (record: Transaction, was: Schema.JsonObject): Schema.JsonObject => {
-  const [next, read] = [encodeRecord(record), encodeRecord(decodeRecord(was))]
-  return isObject(next) && isObject(read) ? withUnread(next, was, read) : was
+const withEverything = (record: Transaction, encoded: Schema.Json): Schema.Json => {
+  const was = storedBehind(record)
+  if (was === undefined) return encoded
+  const read = encodeRecord(decodeRecord(was))
+  return isObject(encoded) && isObject(read) ? withUnread(encoded, was, read) : encoded
 }
 
 /** The stored record with its defaults, and the digest of its history. */
