@@ -34,11 +34,11 @@ export const playLogEnd = async ({ operations, scene }: Looked) => {
   const { server, stage } = scene
   console.error(`${new Date().toISOString()} the log's end`)
   await server.sql("CHECKPOINT")
+  const executed = async () => (await executionsOf(stage, () => false)).length
+  const before = await executed()
   const committed = await paid(scene, operations)
   if (committed.length < PAYOUTS)
     return { figures: {}, faults: [`the log's end: ${committed.length} of ${PAYOUTS} payouts were made`] }
-  const executed = async () => (await executionsOf(stage, () => false)).length
-  const before = await executed()
   // As the runbook asks for: no gateway works on a server that may have forgotten something.
   for (const { pid } of scene.gateways) process.kill(pid(), "SIGSTOP")
   const kept = join(stage.dataDir, "kept-server")
@@ -60,8 +60,9 @@ export const playLogEnd = async ({ operations, scene }: Looked) => {
   if (again.counts["200"] !== committed.length) faults.push(`once restored: ${JSON.stringify(again.counts)}`)
   const whole = await stage.command("ledger", "verify")
   if (whole.code !== 0) faults.push(`ledger verify, once restored: ${whole.errors}`)
-  const moved = (await executed()) - before
-  if (moved !== 0) faults.push(`${moved} were executed by repeats`)
+  // A provider may execute a payout a moment after its answer, so only those of the end are counted.
+  const moved = (await executed()) - before - committed.length
+  if (moved !== 0) faults.push(`${moved} more were executed than were made`)
   const all = { ...figures, ledger_verify: shortened.code }
   console.error(`the log's end: ${JSON.stringify(all)}`)
   return { figures: all, faults: faults.map((fault) => `the log's end: ${fault}`) }
