@@ -49,7 +49,7 @@ type Response = HttpServerResponse.HttpServerResponse
  * times out. A read that commits nothing is interrupted when its client disconnects, or ten seconds after the server began to
  * stop (`Server`). A write always continues, and the server waits for it before it stops. A write that takes too long, or that
  * is running when commits begin to wait for a standby, gets an ambiguous response (500) in the meantime. `Deadlines` has the
- * times; `Idempotent` has the same table for requests that move money.
+ * times; `Idempotent` has a table of these cases for requests that move money.
  */
 export const makeEdge = Effect.fnUntraced(function* (settings: RateSettings) {
   const authentication = yield* Authentication

@@ -74,8 +74,8 @@ interface Progress {
  * | commits begin to wait for a standby | 500 within about a second | ends in the same way before the claim, else continues |
  * | a provider does not answer | the step's own `provider_timeout` (503) | ends; the poller finds the outcome |
  * | the step runs until the key's lease is nearly over | 500 | continues; once the lease is over, it opens nothing |
- * | the server stops | its response, within the ten seconds of `Server` | continues, and the process waits for it |
- * | the process dies | nothing | a transaction answers for its key; without one the key runs again |
+ * | the server stops | its response, if it is made within the ten seconds of `Server` | continues, and the process waits for it |
+ * | the process dies | nothing | its transaction answers for the key; without one, a repeat runs once the lease is over |
  *
  * A 500 is ambiguous. After the claim it contains the reference, if the transaction is known to exist.
  */
