@@ -11,6 +11,7 @@ import {
   LARGEST_AMOUNT,
   minor,
   minusOrZero,
+  nearestAmount,
   toDecimal
 } from "../../src/domain/Money.ts"
 
@@ -19,6 +20,13 @@ const anyCurrency = fc.constantFrom(...currencies)
 const anyAmount = fc.bigInt({ min: 0n, max: LARGEST_AMOUNT }).map(minor)
 
 describe("an amount of money", () => {
+  it("is shown for a sum as it is within the range, as the nearest one outside, and nothing is written as 0 without a sign", () => {
+    const largest = 9_007_199_254_740_991n
+    const sums = [-(largest + 1n), -1n, 0n, 1n, largest - 1n, largest, largest + 1n]
+    expect(sums.map(nearestAmount)).toStrictEqual([0n, 0n, 0n, 1n, largest - 1n, largest, largest])
+    expect([toDecimal(0n, "UGX"), toDecimal(0n, "KES"), toDecimal(-1n, "KES")]).toStrictEqual(["0", "0.00", "-0.01"])
+  })
+
   it("survives the way to a provider's decimal and back unchanged, for every currency and amount", () => {
     fc.assert(
       fc.property(anyCurrency, anyAmount, (currency, amount) => {
