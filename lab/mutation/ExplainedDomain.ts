@@ -230,6 +230,8 @@ export const explainedOfDomain: Readonly<Record<string, ReadonlyArray<Explained>
     }
   ],
   "src/domain/Money.ts": [
+    { original: "units < 0n", replacement: "units <= 0n", why: "a sum of 0 is shown as 0 in either case" },
+    { original: "units > LARGEST_AMOUNT", replacement: "units >= LARGEST_AMOUNT", why: "the largest amount is shown as itself" },
     { original: "a > b", replacement: "a >= b", why: "of two equal amounts nothing is left in either case" },
     {
       original: '"0"',
